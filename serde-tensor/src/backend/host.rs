@@ -1,0 +1,132 @@
+//! The crate's own tensors, through the same trait as everybody's.
+
+use std::any::Any;
+
+use bytes::Bytes;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Description, HostBytes, Import, Imported, Storage, TensorBackend};
+use crate::device::{Present, Transfer};
+use crate::error::{Error, Result};
+use crate::leaf::{self, TensorVisitor};
+use crate::tensor::{Tensor, TensorView};
+use crate::wire::to_u64;
+use crate::{Presence, TensorDeserialize, TensorSerialize};
+
+impl TensorBackend for Tensor {
+    const HOST_ONLY: bool = true;
+
+    fn describe(&self) -> Result<Description> {
+        Ok(Description::new(self.dtype(), self.shape()).storage(storage(self.bytes())))
+    }
+
+    fn host_bytes(&self) -> Result<HostBytes<'_>> {
+        Ok(HostBytes::borrowed(self.bytes()))
+    }
+
+    fn import(import: Import<'_>) -> Result<Imported<Self>> {
+        let (dtype, shape) = (import.dtype(), import.descriptor.shape.clone());
+        let (bytes, transfer) = import.to_bytes(dtype.align())?;
+        Ok(Imported::new(Tensor::from_parts(dtype, shape, bytes), transfer))
+    }
+
+    fn keep_alive(&self) -> Option<Box<dyn Any>> {
+        Some(Box::new(self.shared_bytes()) as Box<Bytes>)
+    }
+}
+
+crate::impl_tensor!(Tensor);
+
+impl leaf::Source for TensorView<'_> {
+    fn describe(&self) -> Result<Description> {
+        Ok(Description::new(self.dtype(), self.shape()).storage(storage(self.bytes())))
+    }
+
+    fn host_bytes(&self) -> Result<HostBytes<'_>> {
+        Ok(HostBytes::borrowed(self.bytes()))
+    }
+
+    // Nothing can keep borrowed bytes alive: only a plan, which borrows them too, ties views.
+    fn keep_alive(&self) -> Option<Box<dyn Any>> {
+        None
+    }
+}
+
+/// A view is made from the message's own bytes or not at all.
+fn import_view<'de>(import: &Import<'de>) -> Result<Imported<TensorView<'de>>> {
+    if import.strides().is_some() {
+        return Err(Error::data(
+            "a TensorView cannot show strided data, which must be compacted: decode into a Tensor",
+        ));
+    }
+    let Some(data) = import.borrowed() else {
+        return Err(Error::data(
+            "a TensorView borrows from the message, and these bytes are not in it as they are: decode into a Tensor",
+        ));
+    };
+    let view = TensorView::from_parts(import.dtype(), import.descriptor.shape.clone(), data);
+    Ok(Imported::new(view, Transfer::Borrowed))
+}
+
+impl Serialize for TensorView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        leaf::serialize_source(self, serializer)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for TensorView<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        leaf::deserialize_with(deserializer, &HostOnly, |import| import_view(&import))
+    }
+}
+
+impl TensorSerialize for TensorView<'_> {
+    const PRESENCE: Presence = Presence::Always;
+
+    fn contains_tensor(&self) -> bool {
+        true
+    }
+
+    fn serialize_tensors<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+
+    fn visit_tensors<'v>(&'v self, visitor: &mut TensorVisitor<'v, '_>) -> Result<()> {
+        visitor.source(self)
+    }
+}
+
+impl<'de: 'a, 'a> TensorDeserialize<'de> for TensorView<'a> {
+    fn deserialize_tensors<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::deserialize(deserializer)
+    }
+}
+
+/// The devices of a type that lives on the host alone.
+pub(crate) struct HostOnly;
+
+impl Present for HostOnly {
+    fn host_only(&self) -> bool {
+        true
+    }
+
+    fn is_available(&self, device: crate::Device) -> bool {
+        device.is_cpu()
+    }
+
+    fn available(&self) -> Vec<crate::Device> {
+        vec![crate::Device::Cpu]
+    }
+
+    fn why_missing(&self, _: crate::Device) -> Option<String> {
+        None
+    }
+}
+
+/// All of a process's host memory is one space.
+fn storage(bytes: &[u8]) -> Storage {
+    Storage {
+        space: 0,
+        address: to_u64(bytes.as_ptr().addr()),
+    }
+}

@@ -1,0 +1,134 @@
+//! What a tensor is made from.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+
+use crate::call::decode::Context;
+use crate::device::{Device, Transfer};
+use crate::error::{Error, Result};
+use crate::tensor::{self, DType, Element};
+use crate::wire::descriptor::Descriptor;
+
+/// A tensor that arrived: its description, the device it is to land on, and its bytes.
+///
+/// The bytes are as many as the description asks for, and a bool's are 0 or 1: both were checked.
+pub struct Import<'de> {
+    pub(crate) descriptor: Descriptor,
+    pub(crate) data: Cow<'de, [u8]>,
+    pub(crate) device: Device,
+    pub(crate) context: Context,
+}
+
+/// A tensor, and how its bytes got there.
+pub struct Imported<T> {
+    pub(crate) tensor: T,
+    pub(crate) transfer: Transfer,
+}
+
+impl<T> Imported<T> {
+    /// A tensor and how its bytes got there.
+    pub fn new(tensor: T, transfer: Transfer) -> Self {
+        Self { tensor, transfer }
+    }
+
+    /// A tensor with a copy of the bytes in memory of its own.
+    pub fn copied(tensor: T) -> Self {
+        Self::new(tensor, Transfer::Copied)
+    }
+}
+
+impl<'de> Import<'de> {
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.descriptor.dtype
+    }
+
+    /// The dims; none for a scalar.
+    pub fn shape(&self) -> &[usize] {
+        &self.descriptor.shape
+    }
+
+    /// The strides in elements, where the bytes are not row-major.
+    pub fn strides(&self) -> Option<&[usize]> {
+        self.descriptor.strides.as_deref()
+    }
+
+    /// The device that the tensor is to be made on. It is there, or it is the CPU.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// The device that the message recorded.
+    pub fn recorded(&self) -> Device {
+        self.descriptor.device
+    }
+
+    /// Whether a gradient is to be accumulated for it.
+    pub fn requires_grad(&self) -> bool {
+        self.descriptor.requires_grad
+    }
+
+    /// The bytes as they arrived, at any address.
+    pub fn bytes(&self) -> &[u8] {
+        &self.data
+    }
+
+    /// The bytes in row-major order: as they arrived, or compacted where they are strided.
+    pub fn row_major(&self) -> Result<Cow<'_, [u8]>> {
+        match self.strides() {
+            None => Ok(Cow::Borrowed(&self.data)),
+            Some(strides) => {
+                tensor::compact(self.dtype(), self.shape(), strides, &self.data).map(Cow::Owned)
+            }
+        }
+    }
+
+    /// The bytes as elements, in row-major order; another dtype is an error that names both.
+    pub fn to_vec<E: Element>(&self) -> Result<Vec<E>> {
+        if self.dtype() != E::DTYPE {
+            return Err(wrong_dtype::<E>(self.dtype()));
+        }
+        tensor::elements_to_vec(&self.row_major()?)
+    }
+
+    /// The bytes, in row-major order, in memory that may be kept: the message's own buffer where the call shares it and they
+    /// lie there at a multiple of `align` bytes (at most 16), else a copy that is.
+    ///
+    /// Tensors that name the same bytes of a message get the same memory, unless
+    /// [`Decoder::detach`](crate::Decoder::detach) is on.
+    pub fn to_bytes(self, align: usize) -> Result<(Bytes, Transfer)> {
+        if self.strides().is_some() {
+            let compact = self.row_major()?.into_owned();
+            return Ok((tensor::aligned(compact, align), Transfer::Copied));
+        }
+        let Cow::Borrowed(data) = self.data else {
+            return Ok((tensor::aligned(self.data.into_owned(), align), Transfer::Copied));
+        };
+        if let Some(shared) = self.context.share(data)
+            && shared.as_ptr().addr().is_multiple_of(align)
+        {
+            return Ok((shared, Transfer::Shared));
+        }
+        if let Some(earlier) = self.context.earlier_copy(data)
+            && earlier.as_ptr().addr().is_multiple_of(align)
+        {
+            return Ok((earlier, Transfer::Copied));
+        }
+        let copy = tensor::aligned_copy(data, align);
+        self.context.keep_copy(data, &copy);
+        Ok((copy, Transfer::Copied))
+    }
+
+    /// The bytes for as long as the message is borrowed; `None` where they came through memory of their own.
+    pub(crate) fn borrowed(&self) -> Option<&'de [u8]> {
+        match self.data {
+            Cow::Borrowed(data) => Some(data),
+            Cow::Owned(_) => None,
+        }
+    }
+}
+
+pub(crate) fn wrong_dtype<E: Element>(found: DType) -> Error {
+    Error::data(format!("a tensor of {found} where {} is expected", E::DTYPE))
+}

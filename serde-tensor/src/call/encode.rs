@@ -1,0 +1,212 @@
+//! The frames of encoding calls.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
+
+use super::effective;
+use crate::device::{Device, Pin, Site};
+use crate::error::Error;
+
+thread_local! {
+    static STACK: RefCell<Stack> = const { RefCell::new(Stack { sites: Vec::new(), calls: Vec::new(), next: 0 }) };
+    static OFFER: Cell<Option<usize>> = const { Cell::new(None) };
+    static IDENTITY: Cell<Option<Identity>> = const { Cell::new(None) };
+    static FAILURE: Cell<Option<Error>> = const { Cell::new(None) };
+    static SCAN: Cell<ScanState> = const { Cell::new(ScanState::Off) };
+}
+
+struct Stack {
+    /// The marked fields being written, of all calls, outermost first.
+    sites: Vec<&'static Site>,
+    /// The number of each call, and where its own sites begin.
+    calls: Vec<(u64, usize)>,
+    next: u64,
+}
+
+/// One encoding call: fields marked around the value that holds this call do not reach into it.
+pub(crate) struct Call {
+    id: u64,
+    /// A value may encode another while it is scanned itself.
+    outer_scan: ScanState,
+    /// A call belongs to its thread.
+    _thread: PhantomData<*const ()>,
+}
+
+impl Call {
+    pub(crate) fn enter() -> Self {
+        let id = STACK.with_borrow_mut(|stack| {
+            stack.next = stack.next.wrapping_add(1);
+            stack.calls.push((stack.next, stack.sites.len()));
+            stack.next
+        });
+        Self {
+            id,
+            outer_scan: SCAN.replace(ScanState::Off),
+            _thread: PhantomData,
+        }
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        if self.outer_scan != ScanState::Off {
+            SCAN.set(self.outer_scan);
+        }
+        // A call that is dropped while the thread ends has no stack to leave.
+        let _ = STACK.try_with(|stack| {
+            let mut stack = stack.borrow_mut();
+            if let Some(at) = stack.calls.iter().rposition(|&(id, _)| id == self.id) {
+                stack.calls.remove(at);
+            }
+        });
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ScanState {
+    Off,
+    On,
+    Found,
+}
+
+/// A scan for tensors, which a tensor answers itself where serde hides the scan's serializer from it.
+pub(crate) struct Scan {
+    outer: ScanState,
+}
+
+impl Scan {
+    pub(crate) fn enter() -> Self {
+        Self {
+            outer: SCAN.replace(ScanState::On),
+        }
+    }
+
+    pub(crate) fn found(&self) -> bool {
+        SCAN.get() == ScanState::Found
+    }
+}
+
+impl Drop for Scan {
+    fn drop(&mut self) {
+        SCAN.set(self.outer);
+    }
+}
+
+/// The tensor's side: whether it is only being looked for, and so need not be written.
+pub(crate) fn answer_scan() -> bool {
+    if SCAN.get() == ScanState::Off {
+        return false;
+    }
+    SCAN.set(ScanState::Found);
+    true
+}
+
+/// Gives an error to serde as text, and keeps it as it is for this crate's serializer.
+pub(crate) fn fail<E: serde::ser::Error>(error: Error) -> E {
+    let text = E::custom(error.message());
+    FAILURE.set(Some(error));
+    text
+}
+
+/// The error that a tensor met, if `error` is what serde made of it: with its category and source.
+pub(crate) fn recover(error: Error) -> Error {
+    match FAILURE.take() {
+        Some(failure) if failure.message() == error.message() => failure,
+        _ => error,
+    }
+}
+
+/// Writes a marked field.
+pub(crate) fn in_field<R>(site: &'static Site, write: impl FnOnce() -> R) -> R {
+    struct Scope;
+    impl Drop for Scope {
+        fn drop(&mut self) {
+            let _ = STACK.try_with(|stack| stack.borrow_mut().sites.pop());
+        }
+    }
+    STACK.with_borrow_mut(|stack| stack.sites.push(site));
+    let _scope = Scope;
+    write()
+}
+
+/// What the fields around the present tensor ask of the receiver.
+pub(crate) fn pin() -> Pin {
+    STACK.with_borrow(|stack| effective(stack.own_sites()).pin())
+}
+
+/// The innermost marked field around the present tensor.
+pub(crate) fn site() -> Option<&'static Site> {
+    STACK.with_borrow(|stack| stack.own_sites().last().copied())
+}
+
+impl Stack {
+    fn own_sites(&self) -> &[&'static Site] {
+        let base = self.calls.last().map_or(0, |&(_, base)| base);
+        self.sites.get(base..).unwrap_or(&[])
+    }
+}
+
+/// What a tensor tells this crate's serializer beside its bytes, which serde's data model has no place for.
+pub(crate) struct Identity {
+    pub(crate) key: Key,
+    pub(crate) device: Device,
+    /// The length of the tensor's data in bytes.
+    pub(crate) len: usize,
+    /// Where its data is.
+    pub(crate) place: Option<Storage>,
+    /// What keeps that place from being used anew, if the offer asked for it and there is such a thing.
+    pub(crate) owner: Option<Box<dyn Any>>,
+}
+
+/// Which value a tensor is. A value borrowed for as long as a plan lives shares its key with no other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    pub(crate) address: usize,
+    pub(crate) size: usize,
+    pub(crate) type_name: &'static str,
+}
+
+/// The place of a tensor's first byte. Tensors of one device and space whose ranges overlap share their data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Storage {
+    /// Tells address spaces of one device apart; 0 where it has but one.
+    pub space: u64,
+    /// The address of the tensor's first byte in it.
+    pub address: u64,
+}
+
+/// Asks the tensor that is about to be written for its [`Identity`]; data above `keep_above` bytes should be kept alive.
+///
+/// The tensor takes the offer up at once, before any other code can run, or it is withdrawn on drop.
+pub(crate) struct Offer(());
+
+impl Offer {
+    pub(crate) fn make(keep_above: usize) -> Self {
+        OFFER.set(Some(keep_above));
+        Self(())
+    }
+}
+
+impl Drop for Offer {
+    fn drop(&mut self) {
+        OFFER.set(None);
+        // Bound, so that the owner inside is dropped when nothing of this module is in use.
+        let _unclaimed = IDENTITY.take();
+    }
+}
+
+/// The tensor's side: takes the offer up.
+pub(crate) fn take_offer() -> Option<usize> {
+    OFFER.take()
+}
+
+/// The tensor's answer to an offer it took.
+pub(crate) fn identify(identity: Identity) {
+    IDENTITY.set(Some(identity));
+}
+
+/// The serializer's side: the answer.
+pub(crate) fn take_identity() -> Option<Identity> {
+    IDENTITY.take()
+}

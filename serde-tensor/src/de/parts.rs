@@ -1,0 +1,78 @@
+//! Tensors and extension values as serde sees them: a sequence of two parts, whatever is asked for.
+
+use serde::de::value::{BorrowedBytesDeserializer, I8Deserializer};
+use serde::de::{DeserializeSeed, IntoDeserializer as _, SeqAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+use crate::error::{Error, Result};
+
+/// A tensor: its description and its data, both borrowed from the message, so that serde's buffers keep them as they are.
+pub(super) struct TensorParts<'de> {
+    pub(super) fields: &'de [u8],
+    pub(super) data: &'de [u8],
+}
+
+/// An extension value that is not this format's own.
+pub(super) struct ExtParts<'de> {
+    pub(super) tag: i8,
+    pub(super) bytes: &'de [u8],
+}
+
+/// A part of either.
+#[derive(Clone, Copy)]
+enum Part<'de> {
+    Bytes(&'de [u8]),
+    Tag(i8),
+}
+
+/// The parts that are left.
+struct Parts<'de>([Option<Part<'de>>; 2]);
+
+impl<'de> SeqAccess<'de> for Parts<'de> {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        let next = self.0.iter_mut().find_map(Option::take);
+        let Some(part) = next else {
+            return Ok(None);
+        };
+        match part {
+            Part::Bytes(bytes) => seed.deserialize(BorrowedBytesDeserializer::new(bytes)),
+            Part::Tag(tag) => {
+                let tag: I8Deserializer<Error> = tag.into_deserializer();
+                seed.deserialize(tag)
+            }
+        }
+        .map(Some)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.0.iter().flatten().count())
+    }
+}
+
+/// The one thing that either does.
+macro_rules! as_sequence {
+    ($parts:ident, $this:ident => $sequence:expr) => {
+        impl<'de> serde::Deserializer<'de> for $parts<'de> {
+            type Error = Error;
+
+            fn is_human_readable(&self) -> bool {
+                false
+            }
+
+            fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+                let $this = self;
+                visitor.visit_seq(Parts($sequence.map(Some)))
+            }
+
+            forward_to_deserialize_any! {
+                bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+                unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+            }
+        }
+    };
+}
+
+as_sequence!(TensorParts, this => [Part::Bytes(this.fields), Part::Bytes(this.data)]);
+as_sequence!(ExtParts, this => [Part::Tag(this.tag), Part::Bytes(this.bytes)]);

@@ -1,0 +1,170 @@
+//! What a message holds, read without any type or tensor library.
+
+use std::fmt;
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::tensor::{DType, Shape};
+use crate::wire::descriptor::{self, Place};
+use crate::wire::frame::{Frame, MAGIC};
+use crate::wire::path::Walk;
+use crate::wire::read::Cursor;
+use crate::wire::to_u64;
+
+/// The tensors of a message and how it is laid out.
+#[derive(Clone, Debug)]
+pub struct Inspection {
+    tensors: Vec<TensorInfo>,
+    body_len: usize,
+    segments: Option<usize>,
+}
+
+/// What a message says of one tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TensorInfo {
+    path: String,
+    dtype: DType,
+    shape: Shape,
+    strides: Option<Shape>,
+    device: Device,
+    requires_grad: bool,
+    bytes: usize,
+    segment: Option<u64>,
+}
+
+/// Reads the descriptions of all tensors in a message: no type, no device and no tensor library is needed, and no
+/// tensor's data is touched.
+///
+/// ```
+/// use serde_tensor::{DType, Tensor, inspect};
+///
+/// let bytes = serde_tensor::to_vec(&[("weight", Tensor::from_elements(&[0.5f32, 1.0], &[2, 1])?)])?;
+/// let found = inspect(&bytes)?;
+/// let weight = &found.tensors()[0];
+/// assert_eq!((weight.path(), weight.dtype(), weight.shape()), ("[0][1]", DType::F32, &[2, 1][..]));
+/// # Ok::<(), serde_tensor::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// `Syntax`, `Eof` or `Limit` where the bytes are not one whole message.
+pub fn inspect(message: &[u8]) -> Result<Inspection> {
+    let limits = Limits::new();
+    let frame = match message.first() {
+        None => return Err(Error::eof("the message is empty").at(0)),
+        Some(&first) if first == MAGIC[0] => Some(Frame::open(message, limits.segments)?),
+        Some(_) => None,
+    };
+    let (body, offset) = match &frame {
+        Some(frame) => (&message[frame.body()], to_u64(frame.body().start)),
+        None => (message, 0),
+    };
+    let mut cursor = Cursor::new(body, offset);
+    cursor.skip()?;
+    let rest = match &frame {
+        Some(frame) if cursor.rest().is_empty() => &message[frame.len()..],
+        _ => cursor.rest(),
+    };
+    if !rest.is_empty() {
+        let at = to_u64(message.len() - rest.len());
+        return Err(Error::syntax(format!("{} bytes are left over after the value", rest.len())).at(at));
+    }
+    let mut tensors = Vec::new();
+    let mut walk = Walk::new(body);
+    while let Some((position, payload)) = walk.next_tensor() {
+        let info = info(walk.path(), payload, &limits);
+        tensors.push(info.map_err(|error| error.at(cursor.offset_of(position)).within(|| walk.path()))?);
+    }
+    Ok(Inspection {
+        tensors,
+        body_len: body.len(),
+        segments: frame.as_ref().map(Frame::segments),
+    })
+}
+
+fn info(path: String, payload: &[u8], limits: &Limits) -> Result<TensorInfo> {
+    let (descriptor, _, place) = descriptor::split(payload, limits.rank)?;
+    Ok(TensorInfo {
+        path,
+        bytes: descriptor.data_len()?,
+        dtype: descriptor.dtype,
+        shape: descriptor.shape,
+        strides: descriptor.strides,
+        device: descriptor.device,
+        requires_grad: descriptor.requires_grad,
+        segment: match place {
+            Place::Inline(_) => None,
+            Place::Segment { index, .. } => Some(index),
+        },
+    })
+}
+
+impl Inspection {
+    /// The tensors, in the order of the message.
+    pub fn tensors(&self) -> &[TensorInfo] {
+        &self.tensors
+    }
+
+    /// The length in bytes of the part that is MessagePack.
+    pub fn body_len(&self) -> usize {
+        self.body_len
+    }
+
+    /// How many segments the frame has; `None` for a plain message.
+    pub fn segments(&self) -> Option<usize> {
+        self.segments
+    }
+}
+
+impl TensorInfo {
+    /// Where it is in the value, such as `layers[3].weight`.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Its element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Its dims.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Its strides in elements, where its data is not row-major.
+    pub fn strides(&self) -> Option<&[usize]> {
+        self.strides.as_deref()
+    }
+
+    /// The device that it was on.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// Whether it required a gradient.
+    pub fn requires_grad(&self) -> bool {
+        self.requires_grad
+    }
+
+    /// The length of its data in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The segment that its data is in; `None` where it is inline.
+    pub fn segment(&self) -> Option<u64> {
+        self.segment
+    }
+}
+
+impl fmt::Display for TensorInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {}{:?} on {}, {} bytes",
+            self.path, self.dtype, self.shape, self.device, self.bytes
+        )
+    }
+}

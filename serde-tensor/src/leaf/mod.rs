@@ -1,0 +1,136 @@
+//! How one tensor passes through serde, under this format and every other.
+//!
+//! A tensor is a newtype struct of the name [`TOKEN`] around a payload. This crate's serializer knows the name; for others, who
+//! pass over the names of newtypes, there is only the payload: in human-readable formats a map, in binary ones a tuple of
+//! the description and the data as byte strings. Decoding accepts all forms, whatever the format claims to be,
+//! since serde's own buffers forget which format they buffer.
+
+mod bulk;
+mod byte_string;
+mod map_form;
+mod payload;
+mod raw;
+mod source;
+mod visit;
+
+use std::borrow::Cow;
+
+use serde::{Deserializer, Serializer};
+
+use crate::backend::{DevicesOf, Import, Imported, TensorBackend};
+use crate::call::decode::{self, Landed, addresses};
+use crate::device::{Present, Request, decide};
+use crate::error::{Error, Result};
+use crate::tensor::{DType, check_bool};
+
+pub(crate) use bulk::{deserialize_vec, serialize_slice};
+pub use visit::TensorVisitor;
+
+pub(crate) use byte_string::ByteString;
+pub(crate) use payload::Payload;
+pub(crate) use raw::{Raw, RawVisitor};
+pub(crate) use source::{Backend, Slice, Source};
+pub(crate) use visit::Visited;
+
+/// The name of the newtype struct that a tensor is.
+pub(crate) const TOKEN: &str = "$serde_tensor::Tensor";
+
+/// Serializes a tensor.
+pub fn serialize<T: TensorBackend, S: Serializer>(tensor: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    serialize_source(&Backend(tensor), serializer)
+}
+
+/// Serializes whatever is like a tensor.
+pub(crate) fn serialize_source<S: Serializer>(
+    source: &dyn Source,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_newtype_struct(TOKEN, &Payload(source))
+}
+
+/// Deserializes a tensor, onto the device that the rules choose.
+pub fn deserialize<'de, T: TensorBackend, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    deserialize_with(deserializer, &DevicesOf::<T>::new(), T::import)
+}
+
+/// Deserializes a tensor of a type with the given devices by the given import.
+pub(crate) fn deserialize_with<'de, T, D: Deserializer<'de>>(
+    deserializer: D,
+    devices: &dyn Present,
+    import: impl FnOnce(Import<'de>) -> Result<Imported<T>>,
+) -> Result<T, D::Error> {
+    let raw = deserializer.deserialize_newtype_struct(TOKEN, RawVisitor)?;
+    place(raw, devices, import)
+}
+
+/// Decides where a tensor lands, and puts it there.
+pub(crate) fn place<'de, T, E: serde::de::Error>(
+    raw: Raw<'de>,
+    devices: &dyn Present,
+    import: impl FnOnce(Import<'de>) -> Result<Imported<T>>,
+) -> Result<T, E> {
+    let at = raw.fields.map(|fields| addresses(fields).start);
+    let context = decode::context(at);
+    let placed = try_place(raw, at, devices, import);
+    placed.map_err(|error| context.fail(error, at))
+}
+
+fn try_place<'de, T>(
+    raw: Raw<'de>,
+    at: Option<usize>,
+    devices: &dyn Present,
+    import: impl FnOnce(Import<'de>) -> Result<Imported<T>>,
+) -> Result<T> {
+    let context = decode::context(at);
+    let descriptor = raw.descriptor(context.options.limits.rank)?;
+    let data = raw.data;
+    check_data(descriptor.dtype, descriptor.data_len()?, &data)?;
+    let decision = decide(
+        &Request {
+            recorded: descriptor.device,
+            pin: descriptor.pin,
+            field: context.field,
+            placement: context.options.placement,
+            device_map: &context.options.device_map,
+            on_missing: context.options.on_missing,
+        },
+        devices,
+    )?;
+    if decision.is_fallback() {
+        context.fell_back(at, &decision, data.len());
+    }
+    let (dtype, shape) = (descriptor.dtype, descriptor.shape.clone());
+    let (recorded, bytes) = (descriptor.device, data.len());
+    let imported = import(Import {
+        descriptor,
+        data,
+        device: decision.device,
+        context,
+    })?;
+    let context = decode::context(at);
+    context.landed(|| Landed {
+        at,
+        site: context.site,
+        dtype,
+        shape,
+        recorded,
+        decision,
+        bytes,
+        transfer: imported.transfer,
+    });
+    Ok(imported.tensor)
+}
+
+/// Descriptor and data may come from different places, so here is where they are held against each other.
+fn check_data(dtype: DType, len: usize, data: &Cow<'_, [u8]>) -> Result<()> {
+    if data.len() != len {
+        return Err(Error::data(format!(
+            "a tensor's dtype, shape and strides ask for {len} bytes, its data has {}",
+            data.len()
+        )));
+    }
+    if dtype == DType::Bool {
+        check_bool(data)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! A tensor as it was read, before it is placed.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::{ByteString, map_form};
+use crate::error::{Error, Result};
+use crate::wire::descriptor::Descriptor;
+
+/// A description and data, not yet held against each other.
+pub(crate) struct Raw<'de> {
+    /// The description's bytes, where they are borrowed from the message: their address tells the call and the place.
+    pub(crate) fields: Option<&'de [u8]>,
+    description: Description<'de>,
+    pub(crate) data: Cow<'de, [u8]>,
+}
+
+enum Description<'de> {
+    Bytes(Cow<'de, [u8]>),
+    Parsed(Box<Descriptor>),
+}
+
+impl<'de> Raw<'de> {
+    pub(super) fn of(descriptor: Descriptor, data: Cow<'de, [u8]>) -> Self {
+        Self {
+            fields: None,
+            description: Description::Parsed(Box::new(descriptor)),
+            data,
+        }
+    }
+
+    fn from_bytes(fields: Cow<'de, [u8]>, data: Cow<'de, [u8]>) -> Self {
+        Self {
+            fields: match fields {
+                Cow::Borrowed(fields) => Some(fields),
+                Cow::Owned(_) => None,
+            },
+            description: Description::Bytes(fields),
+            data,
+        }
+    }
+
+    pub(super) fn descriptor(&self, max_rank: usize) -> Result<Descriptor> {
+        let fields = match &self.description {
+            Description::Bytes(fields) => fields,
+            Description::Parsed(descriptor) => {
+                let rank = descriptor.shape.len();
+                if rank > max_rank {
+                    return Err(Error::limit(format!("a tensor of rank {rank}, above the limit of {max_rank}")));
+                }
+                return Ok(Descriptor::clone(descriptor));
+            }
+        };
+        let mut rest = &**fields;
+        let descriptor = Descriptor::read(&mut rest, max_rank)?;
+        if rest.is_empty() {
+            return Ok(descriptor);
+        }
+        Err(Error::syntax(format!("{} bytes follow a tensor's description", rest.len())))
+    }
+}
+
+/// Reads a tensor in whichever form it comes.
+pub(crate) struct RawVisitor;
+
+impl<'de> Visitor<'de> for RawVisitor {
+    type Value = Raw<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a tensor")
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw<'de>, D::Error> {
+        content(deserializer, self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Raw<'de>, A::Error> {
+        let fields = seq
+            .next_element::<ByteString<'de>>()?
+            .ok_or_else(|| A::Error::invalid_length(0, &self))?;
+        rest_of_tuple(fields.0, seq)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Raw<'de>, A::Error> {
+        map_form::visit(map)
+    }
+}
+
+/// Reads what is inside the newtype. Formats that tell their types are asked what is there; others hold the tuple.
+pub(super) fn content<'de, D: Deserializer<'de>, V: Visitor<'de>>(
+    deserializer: D,
+    visitor: V,
+) -> Result<V::Value, D::Error> {
+    if deserializer.is_human_readable() {
+        deserializer.deserialize_any(visitor)
+    } else {
+        deserializer.deserialize_tuple(2, visitor)
+    }
+}
+
+/// The data that follows a description in a tuple.
+pub(super) fn rest_of_tuple<'de, A: SeqAccess<'de>>(
+    fields: Cow<'de, [u8]>,
+    mut seq: A,
+) -> Result<Raw<'de>, A::Error> {
+    let data = seq
+        .next_element::<ByteString<'de>>()?
+        .ok_or_else(|| A::Error::invalid_length(1, &"a tensor's description and data"))?;
+    Ok(Raw::from_bytes(fields, data.0))
+}
+
+/// Collects a sequence; the memory reserved in advance is bounded whatever the sequence says of its length.
+pub(super) fn collect<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(seq: A) -> Result<Vec<T>, A::Error> {
+    collect_seeds(seq, || PhantomData::<T>)
+}
+
+/// [`collect`] with a seed for each element.
+pub(super) fn collect_seeds<'de, S: DeserializeSeed<'de>, A: SeqAccess<'de>>(
+    mut seq: A,
+    seed: impl Fn() -> S,
+) -> Result<Vec<S::Value>, A::Error> {
+    const RESERVED: usize = 4096;
+    let mut elements = Vec::with_capacity(seq.size_hint().unwrap_or(0).min(RESERVED));
+    while let Some(element) = seq.next_element_seed(seed())? {
+        elements.push(element);
+    }
+    Ok(elements)
+}

@@ -1,0 +1,82 @@
+//! Whatever is like a tensor when it is written: a backend's tensor, a view, a slice of elements.
+
+use std::any::{Any, type_name, type_name_of_val};
+
+use crate::backend::{Description, HostBytes, Storage, TensorBackend};
+use crate::call::encode::Key;
+use crate::error::Result;
+use crate::tensor::Element;
+use crate::wire::to_u64;
+
+/// The sending half of a tensor, as an object.
+pub(crate) trait Source {
+    fn describe(&self) -> Result<Description>;
+    fn host_bytes(&self) -> Result<HostBytes<'_>>;
+    fn keep_alive(&self) -> Option<Box<dyn Any>>;
+
+    /// Which value this is.
+    fn key(&self) -> Key {
+        Key {
+            address: std::ptr::from_ref(self).cast::<u8>().addr(),
+            size: size_of_val(self),
+            type_name: type_name_of_val(self),
+        }
+    }
+}
+
+/// A tensor of a backend.
+#[derive(Clone, Copy)]
+pub(crate) struct Backend<'a, T>(pub(crate) &'a T);
+
+impl<T: TensorBackend> Source for Backend<'_, T> {
+    fn describe(&self) -> Result<Description> {
+        self.0.describe()
+    }
+
+    fn host_bytes(&self) -> Result<HostBytes<'_>> {
+        self.0.host_bytes()
+    }
+
+    fn keep_alive(&self) -> Option<Box<dyn Any>> {
+        self.0.keep_alive()
+    }
+
+    fn key(&self) -> Key {
+        Key {
+            address: std::ptr::from_ref(self.0).addr(),
+            size: size_of::<T>(),
+            type_name: type_name::<T>(),
+        }
+    }
+}
+
+/// Elements in a row, which travel as a tensor of one dim.
+#[derive(Clone, Copy)]
+pub(crate) struct Slice<'a, E>(pub(crate) &'a [E]);
+
+impl<E: Element> Source for Slice<'_, E> {
+    fn describe(&self) -> Result<Description> {
+        let storage = Storage {
+            space: 0,
+            address: to_u64(self.0.as_ptr().addr()),
+        };
+        Ok(Description::new(E::DTYPE, &[self.0.len()]).storage(storage))
+    }
+
+    fn host_bytes(&self) -> Result<HostBytes<'_>> {
+        Ok(HostBytes::elements(self.0))
+    }
+
+    // A vector's memory can be freed behind its last use, and nothing here owns it.
+    fn keep_alive(&self) -> Option<Box<dyn Any>> {
+        None
+    }
+
+    fn key(&self) -> Key {
+        Key {
+            address: self.0.as_ptr().addr(),
+            size: size_of_val(self.0),
+            type_name: type_name::<[E]>(),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The walk over the tensors of a value.
+
+use super::{Backend, Slice, Source};
+use crate::backend::{Description, HostBytes, TensorBackend};
+use crate::call::encode::Key;
+use crate::error::Result;
+use crate::tensor::Element;
+
+/// Is shown each tensor of a value, in order, borrowed for as long as the value is.
+pub struct TensorVisitor<'a, 'v> {
+    visit: &'v mut dyn FnMut(Visited<'a>) -> Result<()>,
+}
+
+/// A tensor that was shown.
+pub(crate) struct Visited<'a> {
+    pub(crate) key: Key,
+    pub(crate) description: Description,
+    pub(crate) bytes: HostBytes<'a>,
+}
+
+impl<'a, 'v> TensorVisitor<'a, 'v> {
+    pub(crate) fn new(visit: &'v mut dyn FnMut(Visited<'a>) -> Result<()>) -> Self {
+        Self { visit }
+    }
+
+    /// Shows a tensor.
+    pub fn leaf<T: TensorBackend>(&mut self, tensor: &'a T) -> Result<()> {
+        (self.visit)(Visited {
+            key: Backend(tensor).key(),
+            description: tensor.describe()?,
+            bytes: tensor.host_bytes()?,
+        })
+    }
+
+    /// Shows elements in a row.
+    pub fn slice<E: Element>(&mut self, elements: &'a [E]) -> Result<()> {
+        (self.visit)(Visited {
+            key: Slice(elements).key(),
+            description: Slice(elements).describe()?,
+            bytes: HostBytes::elements(elements),
+        })
+    }
+
+    /// Shows whatever is like a tensor.
+    pub(crate) fn source<S: Source>(&mut self, source: &'a S) -> Result<()> {
+        (self.visit)(Visited {
+            key: source.key(),
+            description: source.describe()?,
+            bytes: source.host_bytes()?,
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! The first pass over a value: which tensors it holds, and which of them overlap in memory.
+
+use std::collections::HashMap;
+
+use super::numbering::{Numbering, Place};
+use super::segment::{Piece, Segment};
+use crate::TensorSerialize;
+use crate::device::Device;
+use crate::error::Result;
+use crate::leaf::{TensorVisitor, Visited};
+use crate::ser::Options;
+use crate::wire::to_u64;
+
+/// A tensor with bytes.
+struct Found<'a> {
+    tensor: Visited<'a>,
+    len: usize,
+    /// Where its bytes are: device, space, first address, end.
+    range: Option<(Device, u64, u64, u64)>,
+}
+
+/// Surveys a value: which of its tensors go into segments, and what those consist of.
+pub(super) fn survey<'a, T: ?Sized + TensorSerialize>(value: &'a T, options: &Options) -> Result<Numbering<'a>> {
+    let mut found = Vec::new();
+    let mut note = |tensor: Visited<'a>| {
+        let len = tensor.description.data_len()?;
+        // Empty tensors are always inline.
+        if len > 0 {
+            let device = tensor.description.device;
+            let range = tensor.description.storage.and_then(|storage| {
+                let end = storage.address.checked_add(to_u64(len))?;
+                Some((device, storage.space, storage.address, end))
+            });
+            found.push(Found { tensor, len, range });
+        }
+        Ok(())
+    };
+    value.visit_tensors(&mut TensorVisitor::new(&mut note))?;
+    // Tensors of one storage come to lie side by side, first address first.
+    found.sort_by_key(|found| found.range);
+    group(found, options)
+}
+
+fn group<'a>(found: Vec<Found<'a>>, options: &Options) -> Result<Numbering<'a>> {
+    let mut places = HashMap::with_capacity(found.len());
+    let mut segments: Vec<Segment<'a>> = Vec::new();
+    let mut found = found.into_iter().peekable();
+    while let Some(first) = found.next() {
+        let mut end = first.range.map_or(0, |(.., end)| end);
+        let mut group = vec![first];
+        while let Some(next) = found.next_if(|next| overlaps(&group[0], end, next)) {
+            end = end.max(next.range.map_or(0, |(.., end)| end));
+            group.push(next);
+        }
+        if group.len() == 1 && group[0].len <= options.inline_limit {
+            continue;
+        }
+        let index = segments.len();
+        let segment = merge(group, options.snapshot, |tensor, offset, len| {
+            let place = Place { segment: index, offset, len };
+            places.insert(tensor.key, place);
+        })?;
+        segments.push(segment);
+    }
+    Ok(Numbering::new(places, segments))
+}
+
+/// Whether a tensor's range begins inside that of a group, which ends at `end`.
+fn overlaps(first: &Found<'_>, end: u64, next: &Found<'_>) -> bool {
+    match (first.range, next.range) {
+        (Some((device, space, ..)), Some((next_device, next_space, start, _))) => {
+            device == next_device && space == next_space && start < end
+        }
+        _ => false,
+    }
+}
+
+/// One segment of the bytes that a group of overlapping tensors shows, each byte once.
+fn merge<'a>(
+    group: Vec<Found<'a>>,
+    snapshot: bool,
+    mut place: impl FnMut(&Visited<'a>, usize, usize),
+) -> Result<Segment<'a>> {
+    let base = group.first().and_then(|first| first.range).map_or(0, |(_, _, start, _)| start);
+    let mut segment = Segment::new(0);
+    for Found { tensor, len, range } in group {
+        // Overlapping ranges lie in one address space, so their distances fit it.
+        let start = range.map_or(0, |(_, _, start, _)| start);
+        let offset = usize::try_from(start - base).unwrap_or(usize::MAX);
+        place(&tensor, offset, len);
+        let skip = segment.len.saturating_sub(offset);
+        if skip < len {
+            segment.pieces.push(Piece::of(tensor.bytes, len, skip, snapshot)?);
+            segment.len += len - skip;
+        }
+    }
+    Ok(segment)
+}

@@ -1,0 +1,164 @@
+//! A serializer for the few things that a tensor or an extension value is made of.
+
+use serde::Serialize;
+use serde::ser::{self, Impossible, SerializeSeq, SerializeTuple};
+
+use crate::error::{Error, Result};
+
+/// Takes what a [`Narrow`] serializer is given; whatever it does not take is an error.
+pub(super) trait Parts: Sized {
+    fn bytes(self, bytes: &[u8]) -> Result<()> {
+        let _ = bytes;
+        Err(unexpected())
+    }
+
+    fn integer(self, n: i8) -> Result<()> {
+        let _ = n;
+        Err(unexpected())
+    }
+
+    /// The next element of a tuple or sequence.
+    fn element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
+        let _ = value;
+        Err(unexpected())
+    }
+
+    /// The end of a tuple or sequence.
+    fn end(self) -> Result<()> {
+        Err(unexpected())
+    }
+}
+
+/// Byte strings, one or a sequence of them, appended to a buffer.
+pub(super) struct Append<'o>(pub(super) &'o mut Vec<u8>);
+
+impl Parts for Append<'_> {
+    fn bytes(self, bytes: &[u8]) -> Result<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
+        value.serialize(Narrow(Append(self.0)))
+    }
+
+    fn end(self) -> Result<()> {
+        Ok(())
+    }
+}
+
+pub(super) struct Narrow<P>(pub(super) P);
+
+#[cold]
+fn unexpected() -> Error {
+    Error::data("a newtype struct with the name of a tensor or extension value does not hold one")
+}
+
+impl<P: Parts> SerializeSeq for Narrow<P> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
+        self.0.element(value)
+    }
+
+    fn end(self) -> Result<()> {
+        self.0.end()
+    }
+}
+
+impl<P: Parts> SerializeTuple for Narrow<P> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
+        self.0.element(value)
+    }
+
+    fn end(self) -> Result<()> {
+        self.0.end()
+    }
+}
+
+/// Methods that refuse what they are given.
+macro_rules! refuse {
+    ($($method:ident($($argument:ty),*) -> $ok:ty;)*) => {$(
+        fn $method(self, $(_: $argument),*) -> Result<$ok> {
+            Err(unexpected())
+        }
+    )*};
+}
+
+impl<P: Parts> ser::Serializer for Narrow<P> {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = Self;
+    type SerializeTuple = Self;
+    type SerializeTupleStruct = Impossible<(), Error>;
+    type SerializeTupleVariant = Impossible<(), Error>;
+    type SerializeMap = Impossible<(), Error>;
+    type SerializeStruct = Impossible<(), Error>;
+    type SerializeStructVariant = Impossible<(), Error>;
+
+    fn is_human_readable(&self) -> bool {
+        false
+    }
+
+    fn serialize_bytes(self, bytes: &[u8]) -> Result<()> {
+        self.0.bytes(bytes)
+    }
+
+    fn serialize_i8(self, n: i8) -> Result<()> {
+        self.0.integer(n)
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self> {
+        Ok(self)
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self> {
+        Ok(self)
+    }
+
+    fn serialize_newtype_struct<T: ?Sized + Serialize>(self, _: &'static str, value: &T) -> Result<()> {
+        value.serialize(self)
+    }
+
+    fn serialize_some<T: ?Sized + Serialize>(self, _: &T) -> Result<()> {
+        Err(unexpected())
+    }
+
+    fn serialize_newtype_variant<T: ?Sized + Serialize>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<()> {
+        Err(unexpected())
+    }
+
+    refuse! {
+        serialize_bool(bool) -> ();
+        serialize_i16(i16) -> ();
+        serialize_i32(i32) -> ();
+        serialize_i64(i64) -> ();
+        serialize_u8(u8) -> ();
+        serialize_u16(u16) -> ();
+        serialize_u32(u32) -> ();
+        serialize_u64(u64) -> ();
+        serialize_f32(f32) -> ();
+        serialize_f64(f64) -> ();
+        serialize_char(char) -> ();
+        serialize_str(&str) -> ();
+        serialize_none() -> ();
+        serialize_unit() -> ();
+        serialize_unit_struct(&'static str) -> ();
+        serialize_unit_variant(&'static str, u32, &'static str) -> ();
+        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
+        serialize_map(Option<usize>) -> Self::SerializeMap;
+        serialize_struct(&'static str, usize) -> Self::SerializeStruct;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
+    }
+}

@@ -1,0 +1,139 @@
+//! Segments written at once: each tensor's bytes go straight to their place in the message, the body follows them.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::mem;
+
+use crate::call::encode::{Identity, Storage};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::wire::checksum::crc32c;
+use crate::wire::frame::{Entry, HEADER_LEN, Header};
+use crate::wire::to_u64;
+
+/// The data section of a frame being written.
+pub(crate) struct SinglePass {
+    align: u8,
+    checksums: bool,
+    /// The message from its header to the end of the data; the body waits elsewhere. Empty before the first segment.
+    out: Vec<u8>,
+    entries: Vec<Entry>,
+    tied: BTreeMap<(Device, Storage), Tied>,
+}
+
+/// A segment that other tensors may turn out to share.
+struct Tied {
+    end: u64,
+    index: u64,
+    /// Keeps the storage alive, so that nothing else can come to lie at its address.
+    _owner: Box<dyn Any>,
+}
+
+impl SinglePass {
+    pub(super) fn new(align: u8, checksums: bool) -> Self {
+        Self {
+            align,
+            checksums,
+            out: Vec::new(),
+            entries: Vec::new(),
+            tied: BTreeMap::new(),
+        }
+    }
+
+    /// The segment, and the offset in it, that holds a tensor's bytes already.
+    pub(super) fn find(&self, identity: Option<&Identity>, len: usize) -> Option<(u64, u64)> {
+        if self.tied.is_empty() || len == 0 {
+            return None;
+        }
+        let identity = identity?;
+        let storage = identity.place?;
+        let (&(device, start), tied) = self.tied.range(..=(identity.device, storage)).next_back()?;
+        let same_space = device == identity.device && start.space == storage.space;
+        let inside = storage.address.checked_add(to_u64(len))? <= tied.end;
+        (same_space && inside).then(|| (tied.index, storage.address - start.address))
+    }
+
+    /// Where the next segment's bytes are to be appended.
+    pub(super) fn open(&mut self, body: &mut Vec<u8>) -> Result<&mut Vec<u8>> {
+        if self.out.is_empty() {
+            // The buffer at hand, which may be large and warm, is for the tensors; the body so far moves out.
+            let so_far = body.as_slice().to_vec();
+            self.out = mem::replace(body, so_far);
+            self.out.clear();
+            self.out.resize(HEADER_LEN, 0);
+        }
+        pad(&mut self.out, self.align)?;
+        let offset = to_u64(self.out.len());
+        self.entries.push(Entry { offset, len: 0, checksum: 0 });
+        Ok(&mut self.out)
+    }
+
+    /// Ends the segment that was opened last, now that its `len` bytes are there; returns its index.
+    pub(super) fn close(&mut self, identity: Option<Identity>, len: usize) -> Result<u64> {
+        let index = to_u64(self.entries.len() - 1);
+        if let Some(entry) = self.entries.last_mut() {
+            entry.len = to_u64(len);
+            if self.checksums {
+                entry.checksum = crc32c(&[&self.out[self.out.len() - len..]]);
+            }
+        }
+        if let Some(Identity { device, place: Some(storage), owner: Some(owner), .. }) = identity
+            && let Some(end) = storage.address.checked_add(to_u64(len))
+        {
+            let tied = Tied { end, index, _owner: owner };
+            self.tied.insert((device, storage), tied);
+        }
+        Ok(index)
+    }
+
+    /// The whole message around a body.
+    pub(super) fn into_message(mut self, mut body: Vec<u8>, framed: bool) -> Result<Vec<u8>> {
+        if self.entries.is_empty() {
+            if !framed {
+                return Ok(body);
+            }
+            self.open(&mut body)?;
+            self.entries.clear();
+        }
+        let mut out = self.out;
+        let data_offset = self.entries.first().map_or(to_u64(out.len()), |entry| entry.offset);
+        let data_len = to_u64(out.len()) - data_offset;
+        let body_offset = to_u64(out.len());
+        out.extend_from_slice(&body);
+        let table_offset = to_u64(out.len());
+        for entry in &self.entries {
+            entry.write(&mut out);
+        }
+        let header = Header {
+            checksums: self.checksums,
+            align: self.align,
+            frame_len: to_u64(out.len()),
+            body_offset,
+            body_len: to_u64(body.len()),
+            table_offset,
+            segments: u32::try_from(self.entries.len()).map_err(|_| too_many())?,
+            data_offset,
+            data_len,
+            checksum: 0,
+        };
+        let table = &out[out.len() - self.entries.len() * crate::wire::frame::ENTRY_LEN..];
+        let header = header.write(&body, table);
+        out[..HEADER_LEN].copy_from_slice(&header);
+        Ok(out)
+    }
+}
+
+#[cold]
+fn too_many() -> Error {
+    Error::limit(format!("a frame holds at most {} segments", u32::MAX))
+}
+
+/// Appends zeros up to a multiple of `1 << align`.
+fn pad(out: &mut Vec<u8>, align: u8) -> Result<()> {
+    let len = out
+        .len()
+        .checked_next_multiple_of(1 << align)
+        .ok_or_else(|| Error::limit("a message longer than the address space"))?;
+    out.resize(len, 0);
+    Ok(())
+}

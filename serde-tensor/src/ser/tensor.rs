@@ -1,0 +1,223 @@
+//! Tensors and extension values being written.
+
+use std::mem;
+
+use serde::Serialize;
+
+use super::narrow::{Append, Narrow, Parts};
+use super::{Segments, Serializer};
+use crate::call::encode::{self, Identity, Offer};
+use crate::device::{Device, DeviceCopies, warn};
+use crate::error::{Error, Result};
+use crate::wire::descriptor::{self, Descriptor};
+use crate::wire::{self, path, to_u64, write};
+
+impl<'p> Serializer<'p> {
+    /// Writes the content of a newtype struct with a tensor's name.
+    pub(super) fn tensor<T: ?Sized + Serialize>(&mut self, payload: &T) -> Result<()> {
+        let start = self.body.len();
+        let keep_above = match self.segments {
+            Segments::Single(_) => self.options.inline_limit,
+            // A plan's tensors are borrowed: nothing needs to keep them.
+            Segments::Plan(_) => usize::MAX,
+        };
+        let offer = Offer::make(keep_above);
+        let fields = mem::take(&mut self.scratch);
+        let written = payload.serialize(Narrow(TensorParts {
+            serializer: self,
+            fields,
+            part: 0,
+        }));
+        drop(offer);
+        written.map_err(|error| {
+            self.body.truncate(start);
+            self.locate(error)
+        })
+    }
+
+    /// Writes the content of a newtype struct with an extension value's name.
+    pub(super) fn ext<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
+        value.serialize(Narrow(ExtParts {
+            serializer: self,
+            tag: None,
+            done: false,
+        }))
+    }
+
+    /// Writes a tensor. Its data is read only if it is not borrowed by a plan.
+    fn write_tensor<D: ?Sized + Serialize>(&mut self, fields: &[u8], data: &D) -> Result<()> {
+        let identity = encode::take_identity();
+        let (len, device) = match &identity {
+            Some(identity) => (identity.len, identity.device),
+            None => measured(fields)?,
+        };
+        self.note_copy(device, len)?;
+        let known = match &mut self.segments {
+            Segments::Single(single) => single.find(identity.as_ref(), len),
+            Segments::Plan(numbering) => numbering.find(identity.as_ref(), len)?,
+        };
+        if let Some((index, offset)) = known {
+            return descriptor::write_segment(&mut self.body, fields, index, offset);
+        }
+        if len <= self.options.inline_limit {
+            descriptor::write_inline(&mut self.body, fields, len)?;
+            return append(&mut self.body, data, len);
+        }
+        let index = self.new_segment(identity, data, len)?;
+        descriptor::write_segment(&mut self.body, fields, index, 0)
+    }
+
+    fn new_segment<D: ?Sized + Serialize>(
+        &mut self,
+        identity: Option<Identity>,
+        data: &D,
+        len: usize,
+    ) -> Result<u64> {
+        match &mut self.segments {
+            Segments::Single(single) => {
+                let out = single.open(&mut self.body)?;
+                append(out, data, len)?;
+                single.close(identity, len)
+            }
+            Segments::Plan(numbering) => {
+                let mut copy = Vec::new();
+                append(&mut copy, data, len)?;
+                numbering.push_copy(copy)
+            }
+        }
+    }
+
+    /// Warns of a tensor that is copied off its device to be written, or refuses it.
+    fn note_copy(&mut self, device: Device, len: usize) -> Result<()> {
+        if device.is_cpu() {
+            return Ok(());
+        }
+        let site = encode::site();
+        match self.options.device_copies {
+            DeviceCopies::Allow => {}
+            DeviceCopies::Deny => {
+                return Err(Error::device(format!(
+                    "a tensor of {len} bytes on {device} would be copied to the host, which the call denies"
+                )));
+            }
+            DeviceCopies::Warn => {
+                let first = match site {
+                    Some(site) => site.first_copy(device),
+                    None => self.last_copy.first(device),
+                };
+                if first {
+                    let path = warn::enabled().then(|| path::of_next(&self.body));
+                    warn::device_copy(path.as_deref(), site, device, len);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A description, then data.
+struct TensorParts<'s, 'p> {
+    serializer: &'s mut Serializer<'p>,
+    fields: Vec<u8>,
+    part: u8,
+}
+
+impl Parts for TensorParts<'_, '_> {
+    fn element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
+        self.part = self.part.saturating_add(1);
+        match self.part {
+            1 => {
+                self.fields.clear();
+                value.serialize(Narrow(Append(&mut self.fields)))
+            }
+            2 => self.serializer.write_tensor(&self.fields, value),
+            _ => Err(incomplete()),
+        }
+    }
+
+    fn end(self) -> Result<()> {
+        if self.part != 2 {
+            return Err(incomplete());
+        }
+        self.serializer.scratch = self.fields;
+        Ok(())
+    }
+}
+
+/// A tag, then bytes.
+struct ExtParts<'s, 'p> {
+    serializer: &'s mut Serializer<'p>,
+    tag: Option<u8>,
+    done: bool,
+}
+
+impl Parts for ExtParts<'_, '_> {
+    fn element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
+        match self.tag {
+            None => {
+                let mut tag = 0;
+                value.serialize(Narrow(Tag(&mut tag)))?;
+                self.tag = Some(free_tag(tag)?);
+                Ok(())
+            }
+            Some(tag) if !self.done => {
+                let mut bytes = Vec::new();
+                value.serialize(Narrow(Append(&mut bytes)))?;
+                self.done = true;
+                write::ext(&mut self.serializer.body, tag, bytes.len())?;
+                self.serializer.body.extend_from_slice(&bytes);
+                Ok(())
+            }
+            Some(_) => Err(incomplete()),
+        }
+    }
+
+    fn end(self) -> Result<()> {
+        if self.done { Ok(()) } else { Err(incomplete()) }
+    }
+}
+
+struct Tag<'t>(&'t mut i8);
+
+impl Parts for Tag<'_> {
+    fn integer(self, n: i8) -> Result<()> {
+        *self.0 = n;
+        Ok(())
+    }
+}
+
+fn free_tag(tag: i8) -> Result<u8> {
+    let byte = tag.cast_unsigned();
+    if wire::ext::is_own(byte) {
+        return Err(Error::data(format!(
+            "extension type {tag} ({byte:#04x}) is this format's own"
+        )));
+    }
+    Ok(byte)
+}
+
+/// The length and device that a description states.
+fn measured(fields: &[u8]) -> Result<(usize, Device)> {
+    let descriptor = Descriptor::read(&mut &*fields, usize::MAX)?;
+    Ok((descriptor.data_len()?, descriptor.device))
+}
+
+fn append<D: ?Sized + Serialize>(out: &mut Vec<u8>, data: &D, len: usize) -> Result<()> {
+    let start = out.len();
+    out.try_reserve(len)
+        .map_err(|_| Error::limit(format!("no memory for {len} more bytes of a message")))?;
+    data.serialize(Narrow(Append(out)))?;
+    let written = out.len() - start;
+    if written == len {
+        return Ok(());
+    }
+    Err(Error::data(format!(
+        "a tensor's data has {written} bytes, its description asks for {}",
+        to_u64(len)
+    )))
+}
+
+#[cold]
+fn incomplete() -> Error {
+    Error::data("a tensor or extension value has two parts")
+}

@@ -1,0 +1,172 @@
+//! What the wire says of a tensor: the payload of ext `0x54`, up to its data.
+//!
+//! ```text
+//! u8 form │ u8 dtype code, u8 bits, u8 flags, u8 device type, uv device index, uv rank, uv dims…, uv strides… │ data or place
+//!         └──────────────────────────── the fields, which also travel under other formats ──────────────────┘
+//! ```
+
+use super::{to_u64, varint};
+use crate::device::{Device, Pin};
+use crate::error::{Error, Result};
+use crate::tensor::{self, DType, Shape};
+
+const INLINE: u8 = 0;
+const SEGMENT: u8 = 1;
+
+const REQUIRES_GRAD: u8 = 1;
+const STRIDED: u8 = 1 << 1;
+const PIN_SHIFT: u8 = 2;
+const KNOWN_FLAGS: u8 = 0b1111;
+
+/// A tensor's description.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Descriptor {
+    pub(crate) dtype: DType,
+    pub(crate) requires_grad: bool,
+    pub(crate) pin: Pin,
+    pub(crate) device: Device,
+    pub(crate) shape: Shape,
+    /// In elements; `None` is row-major.
+    pub(crate) strides: Option<Shape>,
+}
+
+/// Where a tensor's data is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place<'de> {
+    Inline(&'de [u8]),
+    Segment { index: u64, offset: u64 },
+}
+
+impl Descriptor {
+    /// Appends the fields.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        let (device_type, device_index) = self.device.dlpack();
+        let flags = u8::from(self.requires_grad) * REQUIRES_GRAD
+            | u8::from(self.strides.is_some()) * STRIDED
+            | pin_bits(self.pin) << PIN_SHIFT;
+        out.extend_from_slice(&[self.dtype.code(), self.dtype.bits(), flags, device_type]);
+        varint::write(out, device_index);
+        varint::write(out, to_u64(self.shape.len()));
+        for &n in self.shape.iter().chain(self.strides.iter().flatten()) {
+            varint::write(out, to_u64(n));
+        }
+    }
+
+    /// Reads the fields from the front of `bytes` and leaves what follows them.
+    ///
+    /// The shape is not looked at beyond its rank: see [`data_len`](Self::data_len).
+    pub(crate) fn read(bytes: &mut &[u8], max_rank: usize) -> Result<Self> {
+        let Some((&[code, bits, flags, device_type], rest)) = bytes.split_first_chunk() else {
+            return Err(Error::eof("a tensor's description is cut short"));
+        };
+        *bytes = rest;
+        let dtype = DType::from_dlpack(code, bits)
+            .ok_or_else(|| Error::syntax(format!("a tensor's elements have {bits} bits")))?;
+        if flags & !KNOWN_FLAGS != 0 {
+            return Err(Error::syntax(format!("unknown tensor flags {:#04x}", flags & !KNOWN_FLAGS)));
+        }
+        let pin = pin_of(flags >> PIN_SHIFT)?;
+        let device = Device::from_dlpack(device_type, varint::read(bytes)?);
+        let rank = varint::read(bytes)?;
+        let rank = match usize::try_from(rank) {
+            Ok(rank) if rank <= max_rank => rank,
+            _ => return Err(Error::limit(format!("a tensor of rank {rank}, above the limit of {max_rank}"))),
+        };
+        let mut numbers = |what| -> Result<Shape> {
+            // Each takes at least a byte, so the reservation is justified.
+            let mut numbers = Shape::with_capacity(rank.min(bytes.len()));
+            for _ in 0..rank {
+                numbers.push(size(varint::read(bytes)?, what)?);
+            }
+            Ok(numbers)
+        };
+        let shape = numbers("dim")?;
+        let strides = match flags & STRIDED {
+            0 => None,
+            _ => Some(numbers("stride")?),
+        };
+        Ok(Self {
+            dtype,
+            requires_grad: flags & REQUIRES_GRAD != 0,
+            pin,
+            device,
+            shape,
+            strides,
+        })
+    }
+
+    /// The length in bytes of the tensor's data, after checking the strides.
+    pub(crate) fn data_len(&self) -> Result<usize> {
+        match &self.strides {
+            None => tensor::byte_len(self.dtype, &self.shape),
+            Some(strides) => {
+                tensor::check_strides(&self.shape, strides)?;
+                tensor::strided_byte_len(self.dtype, &self.shape, strides)
+            }
+        }
+    }
+}
+
+/// A whole payload, as borrowed parts: the fields and the place of the data.
+pub(crate) fn split(payload: &[u8], max_rank: usize) -> Result<(Descriptor, &[u8], Place<'_>)> {
+    let Some((&form, fields)) = payload.split_first() else {
+        return Err(Error::eof("a tensor's description is empty"));
+    };
+    let mut rest = fields;
+    let descriptor = Descriptor::read(&mut rest, max_rank)?;
+    let fields = &fields[..fields.len() - rest.len()];
+    let place = match form {
+        INLINE => Place::Inline(rest),
+        SEGMENT => {
+            let (index, offset) = (varint::read(&mut rest)?, varint::read(&mut rest)?);
+            if !rest.is_empty() {
+                let message = format!("{} bytes follow a tensor's place in its segment", rest.len());
+                return Err(Error::syntax(message));
+            }
+            Place::Segment { index, offset }
+        }
+        _ => return Err(Error::syntax(format!("unknown tensor form {form}"))),
+    };
+    Ok((descriptor, fields, place))
+}
+
+/// Appends a whole payload, with the ext header before it, up to inline data of `len` bytes.
+pub(crate) fn write_inline(out: &mut Vec<u8>, fields: &[u8], len: usize) -> Result<()> {
+    super::write::ext(out, super::ext::TENSOR, 1 + fields.len() + len)?;
+    out.push(INLINE);
+    out.extend_from_slice(fields);
+    Ok(())
+}
+
+/// Appends a whole payload, with the ext header before it, whose data is in a segment.
+pub(crate) fn write_segment(out: &mut Vec<u8>, fields: &[u8], index: u64, offset: u64) -> Result<()> {
+    let mut place = Vec::with_capacity(4);
+    varint::write(&mut place, index);
+    varint::write(&mut place, offset);
+    super::write::ext(out, super::ext::TENSOR, 1 + fields.len() + place.len())?;
+    out.push(SEGMENT);
+    out.extend_from_slice(fields);
+    out.extend_from_slice(&place);
+    Ok(())
+}
+
+fn pin_bits(pin: Pin) -> u8 {
+    match pin {
+        Pin::None => 0,
+        Pin::KeepCpu => 1,
+        Pin::Source => 2,
+    }
+}
+
+fn pin_of(bits: u8) -> Result<Pin> {
+    match bits {
+        0 => Ok(Pin::None),
+        1 => Ok(Pin::KeepCpu),
+        2 => Ok(Pin::Source),
+        _ => Err(Error::syntax(format!("unknown tensor pin {bits}"))),
+    }
+}
+
+fn size(n: u64, what: &str) -> Result<usize> {
+    usize::try_from(n).map_err(|_| Error::limit(format!("a {what} of {n} exceeds the address space")))
+}

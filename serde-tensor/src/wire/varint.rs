@@ -1,0 +1,62 @@
+//! `uv`: unsigned LEB128 in its shortest form.
+
+use crate::error::{Error, Result};
+
+/// Appends `n`.
+pub(crate) fn write(out: &mut Vec<u8>, mut n: u64) {
+    while n >= 0x80 {
+        out.push((n & 0x7f) as u8 | 0x80);
+        n >>= 7;
+    }
+    out.push((n & 0x7f) as u8);
+}
+
+/// Takes one number from the front of `bytes`.
+pub(crate) fn read(bytes: &mut &[u8]) -> Result<u64> {
+    let mut value = 0u64;
+    for (index, &byte) in bytes.iter().enumerate() {
+        let bits = u64::from(byte & 0x7f);
+        // Nine bytes hold 63 bits, so a tenth may only add the last one.
+        if index == 9 && byte > 1 {
+            return Err(Error::syntax("a varint is longer than 64 bits"));
+        }
+        value |= bits << (7 * index);
+        if byte & 0x80 == 0 {
+            if byte == 0 && index > 0 {
+                return Err(Error::syntax("a varint is not in its shortest form"));
+            }
+            *bytes = &bytes[index + 1..];
+            return Ok(value);
+        }
+    }
+    Err(Error::eof("a varint is cut short"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{read, write};
+    use crate::error::Category;
+
+    #[test]
+    fn every_width_comes_back() {
+        for shift in 0..64 {
+            for n in [1u64 << shift, (1 << shift) - 1, u64::MAX >> shift] {
+                let mut out = Vec::new();
+                write(&mut out, n);
+                out.push(0xaa);
+                let mut rest = out.as_slice();
+                assert_eq!(read(&mut rest).unwrap(), n);
+                assert_eq!(rest, [0xaa]);
+            }
+        }
+    }
+
+    #[test]
+    fn other_forms_are_refused() {
+        let refused = |bytes: &[u8]| read(&mut &*bytes).unwrap_err().category();
+        assert_eq!(refused(&[0x80, 0x00]), Category::Syntax);
+        assert_eq!(refused(&[0xff; 10]), Category::Syntax);
+        assert_eq!(refused(&[0xff; 9]), Category::Eof);
+        assert_eq!(refused(&[]), Category::Eof);
+    }
+}
