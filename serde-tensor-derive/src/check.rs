@@ -20,7 +20,10 @@ pub(crate) fn check(container: &Container<'_>, errors: &mut Errors) {
 /// A union has no active field to look at.
 fn not_a_union(container: &Container<'_>, errors: &mut Errors) {
     if let syn::Data::Union(data) = &container.input.data {
-        errors.at(data.union_token, "a union cannot derive this: nothing says which of its fields is in use");
+        errors.at(
+            data.union_token,
+            "a union cannot derive this: nothing says which of its fields is in use",
+        );
     }
 }
 
@@ -95,7 +98,10 @@ fn no_lifetime_called_de(container: &Container<'_>, errors: &mut Errors) {
     if container.direction == Direction::Deserialize {
         for param in container.generics.lifetimes() {
             if param.lifetime.ident == "de" {
-                errors.at(&param.lifetime, "the lifetime `'de` is the deserializer's; give this one another name");
+                errors.at(
+                    &param.lifetime,
+                    "the lifetime `'de` is the deserializer's; give this one another name",
+                );
             }
         }
     }

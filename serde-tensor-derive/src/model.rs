@@ -208,7 +208,11 @@ impl Reader<'_> {
             syn::Fields::Unnamed(_) => Style::Tuple,
             syn::Fields::Unit => Style::Unit,
         };
-        let mut list: Vec<_> = fields.members().zip(fields).map(|(member, field)| self.field(member, field, variant)).collect();
+        let mut list: Vec<_> = fields
+            .members()
+            .zip(fields)
+            .map(|(member, field)| self.field(member, field, variant))
+            .collect();
         // Serde passes over it where the field is all there is.
         if let [newtype] = &mut list[..]
             && style == Style::Tuple

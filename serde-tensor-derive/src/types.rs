@@ -161,7 +161,7 @@ impl<'ast> Visit<'ast> for Find<'_> {
             self.used.by_value.push(quote!(#ident));
         }
         if self.maps
-            && last.ident.to_string().ends_with("Map")
+            && (last.ident == "HashMap" || last.ident == "BTreeMap")
             && let [key, value, ..] = arguments(last)[..]
         {
             // The third argument, a hasher, needs no bound.

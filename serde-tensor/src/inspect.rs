@@ -6,7 +6,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tensor::{DType, Shape};
-use crate::wire::descriptor::{self, Place};
+use crate::wire::descriptor::{self, Descriptor, Place};
 use crate::wire::frame::{Frame, MAGIC};
 use crate::wire::path::Walk;
 use crate::wire::read::Cursor;
@@ -84,7 +84,8 @@ pub fn inspect(message: &[u8]) -> Result<Inspection> {
 }
 
 fn info(path: String, payload: &[u8], limits: &Limits) -> Result<TensorInfo> {
-    let (descriptor, _, place) = descriptor::split(payload, limits.rank)?;
+    let (fields, place) = descriptor::split(payload)?;
+    let descriptor = Descriptor::read(&mut &*fields, limits.rank)?;
     Ok(TensorInfo {
         path,
         bytes: descriptor.data_len()?,

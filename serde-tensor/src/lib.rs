@@ -82,6 +82,7 @@ pub use encoder::Encoder;
 pub use error::{Category, Error, Result};
 pub use ext::Ext;
 pub use inspect::{Inspection, TensorInfo, inspect};
+pub use leaf::TensorVisitor;
 pub use limits::Limits;
 pub use plan::Plan;
 pub use ser::Serializer;
@@ -92,3 +93,8 @@ pub use verbs::{from_bytes, from_reader, from_slice, to_vec, to_writer};
 
 #[cfg(feature = "derive")]
 pub use serde_tensor_derive::{TensorDeserialize, TensorSerialize};
+
+/// The README's code, run as this crate's documentation is.
+#[cfg(all(doctest, feature = "derive"))]
+#[doc = include_str!("../../README.md")]
+struct ReadmeDoctests;

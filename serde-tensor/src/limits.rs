@@ -28,6 +28,10 @@ pub struct Limits {
     /// The most memory, in bytes, that [`from_reader`](crate::from_reader) reserves (untouched) on a frame's word for its
     /// own length; beyond it the buffer grows as bytes arrive. Default 1 GiB.
     pub reserve: usize,
+    /// How many times the length of the message its tensors may take in copies. More than once it is only where several
+    /// name the same bytes of a frame and cannot share them: strided ones that are compacted, and under
+    /// [`Decoder::detach`](crate::Decoder::detach). Default 16.
+    pub copies: usize,
 }
 
 impl Limits {
@@ -39,6 +43,7 @@ impl Limits {
             segments: 1 << 20,
             message: u64::MAX,
             reserve: 1 << 30,
+            copies: 16,
         }
     }
 
@@ -74,6 +79,13 @@ impl Limits {
     #[must_use]
     pub const fn reserve(mut self, bytes: usize) -> Self {
         self.reserve = bytes;
+        self
+    }
+
+    /// Sets [`copies`](Self::copies), in lengths of the message.
+    #[must_use]
+    pub const fn copies(mut self, times: usize) -> Self {
+        self.copies = times;
         self
     }
 }

@@ -49,7 +49,9 @@ fn all(container: &Container<'_>) -> BTreeSet<Lifetime> {
         Data::Struct(fields) => of(&fields.list, None),
         Data::Enum(variants) => {
             let variants = variants.iter();
-            variants.flat_map(|variant| of(&variant.fields.list, Some(&variant.serde))).collect()
+            variants
+                .flat_map(|variant| of(&variant.fields.list, Some(&variant.serde)))
+                .collect()
         }
         Data::Union => BTreeSet::new(),
     }
@@ -76,7 +78,10 @@ fn explicit(field: &Field, variant: Option<&Attributes>) -> Option<BTreeSet<Life
     let item = field.serde.find("borrow").or_else(|| variant?.find("borrow"))?;
     let parse = Punctuated::<Lifetime, Token![+]>::parse_terminated;
     Some(match item.text() {
-        Some(text) => text.parse_with(parse).map(|list| list.into_iter().collect()).unwrap_or_default(),
+        Some(text) => text
+            .parse_with(parse)
+            .map(|list| list.into_iter().collect())
+            .unwrap_or_default(),
         None => types::lifetimes(&field.ty),
     })
 }

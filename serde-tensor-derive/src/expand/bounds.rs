@@ -43,7 +43,8 @@ struct Predicates<'a> {
 impl Predicates<'_> {
     fn own_where_clause(&mut self) {
         if let Some(clause) = &self.container.generics.where_clause {
-            self.list.extend(clause.predicates.iter().map(ToTokens::to_token_stream));
+            self.list
+                .extend(clause.predicates.iter().map(ToTokens::to_token_stream));
         }
     }
 
@@ -80,14 +81,19 @@ impl Predicates<'_> {
         if plain(on_type) {
             let ident = &container.input.ident;
             let (_, arguments, _) = container.generics.split_for_impl();
-            self.list.push(quote!(#ident #arguments: #private::core::default::Default));
+            self.list
+                .push(quote!(#ident #arguments: #private::core::default::Default));
         }
         let needs = |field: &Field| match field.serde.find("default") {
             Some(item) => item.text().is_none(),
             None => field.serde.skips(Direction::Deserialize) && on_type.is_none(),
         };
         for used in self.used(needs, false) {
-            self.list.extend(used.by_value.iter().map(|ty| quote!(#ty: #private::core::default::Default)));
+            self.list.extend(
+                used.by_value
+                    .iter()
+                    .map(|ty| quote!(#ty: #private::core::default::Default)),
+            );
         }
     }
 

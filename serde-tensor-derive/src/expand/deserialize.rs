@@ -36,7 +36,10 @@ pub(crate) fn stub(container: &Container<'_>) -> TokenStream {
         return TokenStream::new();
     }
     let clause = container.generics.where_clause.iter();
-    let predicates: Vec<_> = clause.flat_map(|clause| &clause.predicates).map(ToTokens::to_token_stream).collect();
+    let predicates: Vec<_> = clause
+        .flat_map(|clause| &clause.predicates)
+        .map(ToTokens::to_token_stream)
+        .collect();
     impls(container, &predicates, &quote!(__tensor::not_derived()))
 }
 

@@ -42,13 +42,10 @@ pub(crate) fn expand(container: &Container<'_>) -> TokenStream {
     };
     match &container.data {
         Data::Struct(fields) => {
-            let end = (fields.style != Style::Named).then(|| quote!(;));
-            let named = matches!(fields.style, Style::Named);
-            let fields = expand_fields(container, fields, None);
-            if named {
-                quote!(#head struct __Mirror #generics #clause #fields)
-            } else {
-                quote!(#head struct __Mirror #generics #fields #clause #end)
+            let list = expand_fields(container, fields, None);
+            match fields.style {
+                Style::Named => quote!(#head struct __Mirror #generics #clause #list),
+                Style::Tuple | Style::Unit => quote!(#head struct __Mirror #generics #list #clause;),
             }
         }
         Data::Enum(variants) => {
@@ -62,10 +59,8 @@ pub(crate) fn expand(container: &Container<'_>) -> TokenStream {
 fn container_attributes(container: &Container<'_>) -> TokenStream {
     let direction = container.direction.ident();
     let user = container.serde.mirrored_without(&["crate", "bound"]);
-    let serde = text(&{
-        let private = container.private();
-        quote!(#private::serde)
-    });
+    let private = container.private();
+    let serde = text(&quote!(#private::serde));
     let remote = text(&container.input.ident);
     let predicates = bounds::predicates(container);
     let bound = text(&quote!(#(#predicates),*));

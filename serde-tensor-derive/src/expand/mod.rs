@@ -1,7 +1,7 @@
 //! Writing the code.
 
-mod bounds;
 mod borrow;
+mod bounds;
 mod deserialize;
 mod fields;
 mod mirror;

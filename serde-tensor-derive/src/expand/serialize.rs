@@ -55,7 +55,10 @@ pub(crate) fn stub(container: &Container<'_>) -> TokenStream {
         }
     };
     let clause = container.generics.where_clause.iter();
-    let predicates: Vec<_> = clause.flat_map(|clause| &clause.predicates).map(ToTokens::to_token_stream).collect();
+    let predicates: Vec<_> = clause
+        .flat_map(|clause| &clause.predicates)
+        .map(ToTokens::to_token_stream)
+        .collect();
     impls(container, &predicates, &stub, &presence, &stub)
 }
 
@@ -118,15 +121,19 @@ fn contains(container: &Container<'_>) -> TokenStream {
             let (ty, skip) = (&field.ty, not_skipped(field, value));
             quote!(|| (#skip __tensor::Probe::<#ty>::contains(#value)))
         });
-        let others = fields.iter().filter(|(field, _)| !field.marked()).filter_map(|(field, value)| {
-            let claim = presence::claim_of_field(field, 8)?;
-            // What a function writes shows only in the whole value.
-            let (skip, value) = match field.by_function {
-                true => (TokenStream::new(), quote!(self)),
-                false => (not_skipped(field, value), value.clone()),
-            };
-            Some(quote!(|| (#skip __tensor::contains_unmarked(#claim, #value))))
-        });
+        let others = fields
+            .iter()
+            .filter(|(field, _)| !field.marked())
+            .filter_map(|(field, value)| {
+                let claim = presence::claim_of_field(field, 8)?;
+                // What a function writes shows only in the whole value.
+                let (skip, value) = if field.by_function {
+                    (TokenStream::new(), quote!(self))
+                } else {
+                    (not_skipped(field, value), value.clone())
+                };
+                Some(quote!(|| (#skip __tensor::contains_unmarked(#claim, #value))))
+            });
         quote!(false #(#marked)* #(#others)*)
     })
 }
@@ -176,18 +183,32 @@ fn each_variant(
 ) -> TokenStream {
     match &container.data {
         Data::Struct(fields) => {
-            let fields: Vec<_> = fields.list.iter().map(|field| (field, borrow(container, field))).collect();
+            let fields: Vec<_> = fields
+                .list
+                .iter()
+                .map(|field| (field, borrow(container, field)))
+                .collect();
             of_fields(&fields)
         }
         Data::Enum(variants) => {
-            let arms: Vec<_> = variants.iter().filter(|variant| matters(variant)).map(|variant| {
-                let ident = &variant.ident;
-                let members = variant.fields.list.iter().map(|field| &field.member);
-                let bindings: Vec<_> = variant.fields.list.iter().map(Field::binding).collect();
-                let fields: Vec<_> = variant.fields.list.iter().zip(&bindings).map(|(f, b)| (f, quote!(#b))).collect();
-                let body = of_fields(&fields);
-                quote!(Self::#ident { #(#members: #bindings,)* } => #body,)
-            }).collect();
+            let arms: Vec<_> = variants
+                .iter()
+                .filter(|variant| matters(variant))
+                .map(|variant| {
+                    let ident = &variant.ident;
+                    let members = variant.fields.list.iter().map(|field| &field.member);
+                    let bindings: Vec<_> = variant.fields.list.iter().map(Field::binding).collect();
+                    let fields: Vec<_> = variant
+                        .fields
+                        .list
+                        .iter()
+                        .zip(&bindings)
+                        .map(|(f, b)| (f, quote!(#b)))
+                        .collect();
+                    let body = of_fields(&fields);
+                    quote!(Self::#ident { #(#members: #bindings,)* } => #body,)
+                })
+                .collect();
             let rest = (arms.len() < variants.len() || arms.is_empty()).then(|| quote!(_ => #empty,));
             quote!(match self { #(#arms)* #rest })
         }

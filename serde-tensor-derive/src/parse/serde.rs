@@ -89,7 +89,13 @@ impl Attributes {
             return None;
         }
         let parse = Punctuated::<WherePredicate, Token![,]>::parse_terminated;
-        Some(texts.iter().filter_map(|text| text.parse_with(parse).ok()).flatten().collect())
+        Some(
+            texts
+                .iter()
+                .filter_map(|text| text.parse_with(parse).ok())
+                .flatten()
+                .collect(),
+        )
     }
 
     /// The attributes, to stand on the mirror, without the items with those keys.
@@ -130,7 +136,9 @@ impl Parse for Item {
         let path = input.call(Path::parse_mod_style)?;
         let value = if input.parse::<Option<Token![=]>>()?.is_some() {
             match input.parse()? {
-                Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Value::Text(text),
+                Expr::Lit(ExprLit {
+                    lit: Lit::Str(text), ..
+                }) => Value::Text(text),
                 other => Value::Other(other),
             }
         } else if input.peek(token::Paren) {

@@ -40,7 +40,9 @@ pub(crate) struct ContainerMark {
 }
 
 fn tensor_attributes(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
-    attributes.iter().filter(|attribute| attribute.path().is_ident("tensor"))
+    attributes
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("tensor"))
 }
 
 impl FieldMark {
@@ -78,9 +80,16 @@ impl FieldMark {
             errors.push(error);
         }
         if none && device.is_some() {
-            errors.at(attribute, "`none` says that there is no tensor, so there is no device to choose");
+            errors.at(
+                attribute,
+                "`none` says that there is no tensor, so there is no device to choose",
+            );
         }
-        if none { Self::None } else { Self::Tensor(device.unwrap_or(FieldDevice::Auto)) }
+        if none {
+            Self::None
+        } else {
+            Self::Tensor(device.unwrap_or(FieldDevice::Auto))
+        }
     }
 }
 
@@ -90,7 +99,10 @@ impl ContainerMark {
         let mut mark = Self::default();
         for attribute in tensor_attributes(attributes) {
             if let Meta::Path(_) = attribute.meta {
-                errors.at(attribute, "`#[tensor]` marks a field; on a type only `crate` and `bound` can be set");
+                errors.at(
+                    attribute,
+                    "`#[tensor]` marks a field; on a type only `crate` and `bound` can be set",
+                );
                 continue;
             }
             let result = nested(attribute, &mut |meta: ParseNestedMeta<'_>| {
@@ -105,7 +117,11 @@ impl ContainerMark {
                 } else if meta.path.is_ident("bound") {
                     mark.read_bound(&meta, direction)?;
                 } else {
-                    return Err(unknown(&meta, "a type", "`crate = \"…\"` or `bound(serialize = \"…\", deserialize = \"…\")`"));
+                    return Err(unknown(
+                        &meta,
+                        "a type",
+                        "`crate = \"…\"` or `bound(serialize = \"…\", deserialize = \"…\")`",
+                    ));
                 }
                 Ok(())
             });
@@ -139,7 +155,10 @@ impl ContainerMark {
 /// Refuses `#[tensor]` on a variant.
 pub(crate) fn refuse_on_variant(attributes: &[Attribute], errors: &mut Errors) {
     for attribute in tensor_attributes(attributes) {
-        errors.at(attribute, "`#[tensor]` marks a field; put it on the fields of this variant");
+        errors.at(
+            attribute,
+            "`#[tensor]` marks a field; put it on the fields of this variant",
+        );
     }
 }
 
@@ -154,7 +173,9 @@ fn nested(attribute: &Attribute, read: &mut dyn FnMut(ParseNestedMeta<'_>) -> sy
 
 fn unknown(meta: &ParseNestedMeta<'_>, place: &str, expected: &str) -> syn::Error {
     let key = meta.path.to_token_stream().to_string().replace(' ', "");
-    meta.error(format_args!("unknown key `{key}` in `#[tensor(…)]` of {place}, expected {expected}"))
+    meta.error(format_args!(
+        "unknown key `{key}` in `#[tensor(…)]` of {place}, expected {expected}"
+    ))
 }
 
 impl FieldDevice {

@@ -111,6 +111,10 @@ impl<'a> HostBytes<'a> {
         Self(Source::Copied(Box::new(copy)))
     }
 
+    pub(crate) fn is_borrowed(&self) -> bool {
+        matches!(self.0, Source::Borrowed(_))
+    }
+
     /// Hands all bytes to `sink`, which are `len`, or it is an error.
     pub(crate) fn read(&self, len: usize, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let mut given = 0usize;

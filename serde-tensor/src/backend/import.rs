@@ -16,6 +16,7 @@ use crate::wire::descriptor::Descriptor;
 pub struct Import<'de> {
     pub(crate) descriptor: Descriptor,
     pub(crate) data: Cow<'de, [u8]>,
+    pub(crate) segment: Option<&'de [u8]>,
     pub(crate) device: Device,
     pub(crate) context: Context,
 }
@@ -79,6 +80,7 @@ impl<'de> Import<'de> {
         match self.strides() {
             None => Ok(Cow::Borrowed(&self.data)),
             Some(strides) => {
+                self.charge()?;
                 tensor::compact(self.dtype(), self.shape(), strides, &self.data).map(Cow::Owned)
             }
         }
@@ -89,14 +91,15 @@ impl<'de> Import<'de> {
         if self.dtype() != E::DTYPE {
             return Err(wrong_dtype::<E>(self.dtype()));
         }
+        self.charge()?;
         tensor::elements_to_vec(&self.row_major()?)
     }
 
     /// The bytes, in row-major order, in memory that may be kept: the message's own buffer where the call shares it and they
     /// lie there at a multiple of `align` bytes (at most 16), else a copy that is.
     ///
-    /// Tensors that name the same bytes of a message get the same memory, unless
-    /// [`Decoder::detach`](crate::Decoder::detach) is on.
+    /// Tensors that name the same or overlapping bytes of a message get the same or overlapping memory (a segment is copied
+    /// once, and whole), unless [`Decoder::detach`](crate::Decoder::detach) is on.
     pub fn to_bytes(self, align: usize) -> Result<(Bytes, Transfer)> {
         if self.strides().is_some() {
             let compact = self.row_major()?.into_owned();
@@ -110,14 +113,16 @@ impl<'de> Import<'de> {
         {
             return Ok((shared, Transfer::Shared));
         }
-        if let Some(earlier) = self.context.earlier_copy(data)
-            && earlier.as_ptr().addr().is_multiple_of(align)
-        {
-            return Ok((earlier, Transfer::Copied));
-        }
-        let copy = tensor::aligned_copy(data, align);
-        self.context.keep_copy(data, &copy);
+        let copy = self.context.copy(data, self.segment, align)?;
         Ok((copy, Transfer::Copied))
+    }
+
+    /// Accounts for a row-major copy of bytes that are the message's own.
+    fn charge(&self) -> Result<()> {
+        match self.data {
+            Cow::Borrowed(data) => self.context.charge(data, tensor::byte_len(self.dtype(), self.shape())?),
+            Cow::Owned(_) => Ok(()),
+        }
     }
 
     /// The bytes for as long as the message is borrowed; `None` where they came through memory of their own.

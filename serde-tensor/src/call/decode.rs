@@ -1,10 +1,10 @@
 //! The frames of decoding calls.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::mem;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 
@@ -14,13 +14,21 @@ use crate::device::{
 };
 use crate::error::{Category, Error};
 use crate::limits::Limits;
-use crate::tensor::{DType, Shape};
+use crate::tensor::{DType, MAX_ALIGN, Shape, aligned_copy};
 use crate::wire::path::{self, Walk};
 use crate::wire::to_u64;
 
 thread_local! {
     static STACK: RefCell<Stack> = const { RefCell::new(Stack { sites: Vec::new(), frames: Vec::new() }) };
     static NEXT_ID: Cell<u64> = const { Cell::new(0) };
+}
+
+/// What was warned of where there is neither a marked field nor a call: under other formats.
+static ELSEWHERE: Site = Site::new("", "", FieldDevice::Auto);
+
+/// Uses the stack; `None` while the thread ends and it is gone.
+fn with_stack<R>(use_it: impl FnOnce(&mut Stack) -> R) -> Option<R> {
+    STACK.try_with(|stack| use_it(&mut stack.borrow_mut())).ok()
 }
 
 /// What the caller of a decoding call chose.
@@ -48,10 +56,34 @@ struct Frame {
     body: Range<usize>,
     /// Where this call's own `sites` begin.
     base: usize,
-    /// Copies of tensors in segments, by the addresses they were copied from.
-    copies: HashMap<Range<usize>, Bytes>,
+    /// The length of the message.
+    len: usize,
+    /// How many bytes its tensors took in copies.
+    copied: usize,
+    copies: Copies,
     fell_back: WarnOnce<(Device, Device)>,
     log: Log,
+}
+
+/// Copies of segments, by the addresses that they were copied from: first address, and end.
+#[derive(Default)]
+struct Copies(BTreeMap<usize, (usize, Bytes)>);
+
+impl Copies {
+    /// The part of a copy that was made of the bytes at these addresses, if it is aligned.
+    fn part(&self, from: &Range<usize>, align: usize) -> Option<Bytes> {
+        // A segment has at most as many copies as an element has bytes, which start within one element.
+        let near = self.0.range(..=from.start).rev().take(MAX_ALIGN);
+        let mut parts = near.filter(|&(_, &(end, _))| from.end <= end);
+        parts.find_map(|(&start, (_, copy))| {
+            let part = copy.slice(from.start - start..from.end - start);
+            part.as_ptr().addr().is_multiple_of(align).then_some(part)
+        })
+    }
+
+    fn insert(&mut self, from: Range<usize>, copy: Bytes) {
+        self.0.insert(from.start, (from.end, copy));
+    }
 }
 
 /// What happened in a call.
@@ -61,6 +93,8 @@ struct Log {
     landed: Vec<Landed>,
     warnings: Vec<Warning>,
     failure: Option<(Error, Option<usize>)>,
+    /// The last error that a tensor gave to serde as text, which another variant may still mend.
+    passing: Option<Error>,
 }
 
 /// A tensor that was placed.
@@ -99,11 +133,11 @@ impl<'de> Call<'de> {
         owner: Option<Bytes>,
         body: &'de [u8],
         offset: u64,
+        len: usize,
         record: bool,
     ) -> Self {
-        let id = NEXT_ID.get();
-        NEXT_ID.set(id.wrapping_add(1));
-        STACK.with_borrow_mut(|stack| {
+        let id = NEXT_ID.replace(NEXT_ID.get().wrapping_add(1));
+        with_stack(|stack| {
             let base = stack.sites.len();
             stack.frames.push(Frame {
                 id,
@@ -111,7 +145,9 @@ impl<'de> Call<'de> {
                 owner,
                 body: addresses(body),
                 base,
-                copies: HashMap::new(),
+                len,
+                copied: 0,
+                copies: Copies::default(),
                 fell_back: WarnOnce::new(),
                 log: Log {
                     record,
@@ -138,21 +174,30 @@ impl<'de> Call<'de> {
         }
     }
 
+    /// The error that a tensor met, if `error` is what serde made of it: with its category and source.
+    #[cold]
+    pub(crate) fn recover(&self, error: Error) -> Error {
+        let passing = with_stack(|stack| {
+            let frame = stack.frames.iter_mut().rfind(|frame| frame.id == self.id)?;
+            frame.log.passing.take_if(|passing| passing.to_string() == error.message())
+        });
+        passing.flatten().unwrap_or(error)
+    }
+
     fn leave(&mut self) -> Option<Log> {
         if !mem::replace(&mut self.open, false) {
             return None;
         }
         // The frame leaves the borrow before it is dropped: its owner's `Drop` may be a user's.
-        let frame = STACK.try_with(|stack| {
-            let mut stack = stack.borrow_mut();
+        let mut frame = with_stack(|stack| {
             let at = stack.frames.iter().rposition(|frame| frame.id == self.id)?;
             let frame = stack.frames.remove(at);
             if at == stack.frames.len() {
                 stack.sites.truncate(frame.base);
             }
             Some(frame)
-        });
-        let mut frame = frame.ok().flatten()?;
+        })
+        .flatten()?;
         let log = mem::take(&mut frame.log);
         for warning in &log.warnings {
             warning.emit(Some(self.body));
@@ -181,50 +226,77 @@ pub(crate) fn in_field<R>(site: &'static Site, read: impl FnOnce() -> R) -> R {
     struct Scope;
     impl Drop for Scope {
         fn drop(&mut self) {
-            STACK.with_borrow_mut(|stack| stack.sites.pop());
+            with_stack(|stack| stack.sites.pop());
         }
     }
-    STACK.with_borrow_mut(|stack| stack.sites.push(site));
+    with_stack(|stack| stack.sites.push(site));
     let _scope = Scope;
     read()
 }
 
 /// What a tensor needs to know of the call that it is read in.
+#[derive(Clone)]
 pub(crate) struct Context {
     /// The number of the call's frame; `None` under another format.
     frame: Option<u64>,
-    pub(crate) options: Arc<Options>,
+    pub(crate) placement: Placement,
+    pub(crate) on_missing: OnMissing,
+    pub(crate) max_rank: usize,
     pub(crate) field: FieldDevice,
     pub(crate) site: Option<&'static Site>,
+    /// The call's options, where they hold a device map.
+    mapping: Option<Arc<Options>>,
+    detach: bool,
+    record: bool,
 }
 
 /// The context of a tensor whose description is at the address, or came from elsewhere.
 pub(crate) fn context(at: Option<usize>) -> Context {
-    STACK.with_borrow(|stack| {
+    let found = with_stack(|stack| {
         let base = stack.frames.last().map_or(0, |frame| frame.base);
         let sites = stack.sites.get(base..).unwrap_or(&[]);
-        let frame = stack.frame(at);
-        Context {
-            frame: frame.map(|frame| frame.id),
-            options: frame.map_or_else(default_options, |frame| Arc::clone(&frame.options)),
-            field: effective(sites),
-            site: sites.last().copied(),
+        let (field, site) = (effective(sites), sites.last().copied());
+        match stack.frame(at) {
+            Some(frame) => Context::of(&frame.options, Some(frame), field, site),
+            None => Context::of(&default_options(), None, field, site),
         }
-    })
+    });
+    found.unwrap_or_else(|| Context::of(&default_options(), None, FieldDevice::Auto, None))
 }
 
 /// The default options, which are made but once.
 pub(crate) fn default_options() -> Arc<Options> {
-    thread_local! {
-        static DEFAULT: Arc<Options> = Arc::new(Options::default());
-    }
-    DEFAULT.with(Arc::clone)
+    static DEFAULT: LazyLock<Arc<Options>> = LazyLock::new(Arc::default);
+    Arc::clone(&DEFAULT)
 }
 
 impl Context {
+    fn of(
+        options: &Arc<Options>,
+        frame: Option<&Frame>,
+        field: FieldDevice,
+        site: Option<&'static Site>,
+    ) -> Self {
+        Self {
+            frame: frame.map(|frame| frame.id),
+            placement: options.placement,
+            on_missing: options.on_missing,
+            max_rank: options.limits.rank,
+            field,
+            site,
+            mapping: (!options.device_map.is_empty()).then(|| Arc::clone(options)),
+            detach: options.detach,
+            record: frame.is_some_and(|frame| frame.log.record),
+        }
+    }
+
+    pub(crate) fn device_map(&self) -> &[(Device, Device)] {
+        self.mapping.as_ref().map_or(&[], |options| &options.device_map)
+    }
+
     /// The bytes as a part of the message's own buffer, where that may be shared.
     pub(crate) fn share(&self, bytes: &[u8]) -> Option<Bytes> {
-        if bytes.is_empty() || self.options.detach {
+        if bytes.is_empty() || self.detach {
             return None;
         }
         self.with_frame(|frame| {
@@ -236,26 +308,55 @@ impl Context {
         .flatten()
     }
 
-    /// The memory that an earlier tensor of this call copied the same bytes to: one storage under two names stays one.
-    pub(crate) fn earlier_copy(&self, bytes: &[u8]) -> Option<Bytes> {
-        if bytes.is_empty() || self.options.detach {
-            return None;
+    /// A copy of `data`, which is a part of `segment`, at a multiple of `align`.
+    ///
+    /// It is the segment that is copied, once for all tensors in it: what overlaps in the message then overlaps here, and
+    /// a thousand names for one segment take no more memory than it does.
+    pub(crate) fn copy(&self, data: &[u8], segment: Option<&[u8]>, align: usize) -> Result<Bytes, Error> {
+        let (from, align) = (addresses(data), align.max(1));
+        if from.is_empty() || self.detach {
+            self.charge(data, data.len())?;
+            return Ok(aligned_copy(data, align));
         }
-        self.with_frame(|frame| frame.copies.get(&addresses(bytes)).cloned())
-            .flatten()
+        let earlier = self.with_frame(|frame| frame.copies.part(&from, align)).flatten();
+        if let Some(earlier) = earlier {
+            return Ok(earlier);
+        }
+        // From where the data is aligned if its copy is.
+        let whole = segment.and_then(|segment| segment.get((from.start - addresses(segment).start) % align..));
+        let whole = whole.unwrap_or(data);
+        self.charge(data, whole.len())?;
+        let copy = aligned_copy(whole, align);
+        let start = from.start - addresses(whole).start;
+        let part = copy.slice(start..start + data.len());
+        self.with_frame(|frame| {
+            // Inline data has one name, so its copy is not kept.
+            let inline = frame.body.start <= from.start && from.end <= frame.body.end;
+            if !inline {
+                frame.copies.insert(addresses(whole), copy);
+            }
+        });
+        Ok(part)
     }
 
-    /// Keeps a copy for tensors that name the same bytes. Inline data has one name, so it is not kept.
-    pub(crate) fn keep_copy(&self, bytes: &[u8], copy: &Bytes) {
-        if bytes.is_empty() || self.options.detach {
-            return;
-        }
-        let before = self.with_frame(|frame| {
-            let from = addresses(bytes);
-            let inline = frame.body.start <= from.start && from.end <= frame.body.end;
-            (!inline).then(|| frame.copies.insert(from, copy.clone()))
+    /// Accounts for `len` bytes that a tensor takes beside its `data`. Many tensors may name the same bytes of a segment, so that a
+    /// message's length alone says nothing of their sum; inline data has one name.
+    pub(crate) fn charge(&self, data: &[u8], len: usize) -> Result<(), Error> {
+        let start = addresses(data).start;
+        let over = self.with_frame(|frame| {
+            if frame.body.contains(&start) {
+                return None;
+            }
+            frame.copied = frame.copied.saturating_add(len);
+            let most = frame.len.saturating_mul(frame.options.limits.copies);
+            (frame.copied > most).then_some((frame.copied, most))
         });
-        drop(before);
+        let Some((copied, most)) = over.flatten() else {
+            return Ok(());
+        };
+        Err(Error::limit(format!(
+            "copies of the message's tensors take {copied} bytes or more, above the limit of {most}"
+        )))
     }
 
     /// Notes a tensor that did not land where it was wanted, to warn of it when the call ends.
@@ -263,7 +364,10 @@ impl Context {
         let pair = (decision.wanted, decision.device);
         let first = match self.site {
             Some(site) => site.first_fallback(pair.0, pair.1),
-            None => self.with_frame(|frame| frame.fell_back.first(pair)).unwrap_or(true),
+            None => match self.with_frame(|frame| frame.fell_back.first(pair)) {
+                Some(first) => first,
+                None => ELSEWHERE.first_fallback(pair.0, pair.1),
+            },
         };
         if !first {
             return;
@@ -284,12 +388,14 @@ impl Context {
         }
     }
 
-    /// Records a tensor for the report, if one was asked for.
-    pub(crate) fn landed(&self, landed: impl FnOnce() -> Landed) {
-        if self.with_frame(|frame| frame.log.record) == Some(true) {
-            let landed = landed();
-            self.with_frame(|frame| frame.log.landed.push(landed));
-        }
+    /// This context, if the call wants to know where its tensors land.
+    pub(crate) fn recorder(&self) -> Option<Self> {
+        self.record.then(|| self.clone())
+    }
+
+    /// Records a tensor for the report.
+    pub(crate) fn landed(&self, landed: Landed) {
+        self.with_frame(|frame| frame.log.landed.push(landed));
     }
 
     /// Gives an error to serde as text, and, if trying another variant of an untagged enum would not mend it, to the
@@ -301,20 +407,22 @@ impl Context {
         };
         let text = E::custom(&error);
         let lasting = matches!(error.category(), Category::Device | Category::Backend | Category::Limit);
-        if lasting {
-            self.with_frame(|frame| {
-                frame.log.failure.get_or_insert((error, at));
-            });
-        }
+        // What is not kept is dropped outside: its source may be a user's.
+        let _other = self.with_frame(|frame| match &frame.log.failure {
+            None if lasting => frame.log.failure.replace((error, at)).map(|(error, _)| error),
+            Some(_) if lasting => Some(error),
+            _ => frame.log.passing.replace(error),
+        });
         text
     }
 
     fn with_frame<R>(&self, use_it: impl FnOnce(&mut Frame) -> R) -> Option<R> {
         let id = self.frame?;
-        STACK.with_borrow_mut(|stack| {
+        with_stack(|stack| {
             let frame = stack.frames.iter_mut().rfind(|frame| frame.id == id)?;
             Some(use_it(frame))
         })
+        .flatten()
     }
 }
 

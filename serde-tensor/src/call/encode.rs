@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
 use super::effective;
-use crate::device::{Device, Pin, Site};
+use crate::device::{Device, FieldDevice, Pin, Site};
 use crate::error::Error;
 
 thread_local! {
@@ -14,6 +14,14 @@ thread_local! {
     static IDENTITY: Cell<Option<Identity>> = const { Cell::new(None) };
     static FAILURE: Cell<Option<Error>> = const { Cell::new(None) };
     static SCAN: Cell<ScanState> = const { Cell::new(ScanState::Off) };
+}
+
+/// What was warned of where there is neither a marked field nor a call: under other formats.
+static ELSEWHERE: Site = Site::new("", "", FieldDevice::Auto);
+
+/// Uses the stack; `None` while the thread ends and it is gone.
+fn with_stack<R>(use_it: impl FnOnce(&mut Stack) -> R) -> Option<R> {
+    STACK.try_with(|stack| use_it(&mut stack.borrow_mut())).ok()
 }
 
 struct Stack {
@@ -35,13 +43,13 @@ pub(crate) struct Call {
 
 impl Call {
     pub(crate) fn enter() -> Self {
-        let id = STACK.with_borrow_mut(|stack| {
+        let id = with_stack(|stack| {
             stack.next = stack.next.wrapping_add(1);
             stack.calls.push((stack.next, stack.sites.len()));
             stack.next
         });
         Self {
-            id,
+            id: id.unwrap_or_default(),
             outer_scan: SCAN.replace(ScanState::Off),
             _thread: PhantomData,
         }
@@ -53,9 +61,7 @@ impl Drop for Call {
         if self.outer_scan != ScanState::Off {
             SCAN.set(self.outer_scan);
         }
-        // A call that is dropped while the thread ends has no stack to leave.
-        let _ = STACK.try_with(|stack| {
-            let mut stack = stack.borrow_mut();
+        with_stack(|stack| {
             if let Some(at) = stack.calls.iter().rposition(|&(id, _)| id == self.id) {
                 stack.calls.remove(at);
             }
@@ -82,6 +88,7 @@ impl Scan {
         }
     }
 
+    #[expect(clippy::unused_self, reason = "the answer is that of the scan at hand")]
     pub(crate) fn found(&self) -> bool {
         SCAN.get() == ScanState::Found
     }
@@ -105,13 +112,13 @@ pub(crate) fn answer_scan() -> bool {
 /// Gives an error to serde as text, and keeps it as it is for this crate's serializer.
 pub(crate) fn fail<E: serde::ser::Error>(error: Error) -> E {
     let text = E::custom(error.message());
-    FAILURE.set(Some(error));
+    let _ = FAILURE.try_with(|cell| cell.set(Some(error)));
     text
 }
 
 /// The error that a tensor met, if `error` is what serde made of it: with its category and source.
 pub(crate) fn recover(error: Error) -> Error {
-    match FAILURE.take() {
+    match FAILURE.try_with(Cell::take).ok().flatten() {
         Some(failure) if failure.message() == error.message() => failure,
         _ => error,
     }
@@ -122,22 +129,27 @@ pub(crate) fn in_field<R>(site: &'static Site, write: impl FnOnce() -> R) -> R {
     struct Scope;
     impl Drop for Scope {
         fn drop(&mut self) {
-            let _ = STACK.try_with(|stack| stack.borrow_mut().sites.pop());
+            with_stack(|stack| stack.sites.pop());
         }
     }
-    STACK.with_borrow_mut(|stack| stack.sites.push(site));
+    with_stack(|stack| stack.sites.push(site));
     let _scope = Scope;
     write()
 }
 
 /// What the fields around the present tensor ask of the receiver.
 pub(crate) fn pin() -> Pin {
-    STACK.with_borrow(|stack| effective(stack.own_sites()).pin())
+    with_stack(|stack| effective(stack.own_sites()).pin()).unwrap_or_default()
+}
+
+/// Whether a copy off a device is the first of its kind, under a format that keeps no account of its calls.
+pub(crate) fn first_copy_elsewhere(site: Option<&'static Site>, device: Device) -> bool {
+    site.unwrap_or(&ELSEWHERE).first_copy(device)
 }
 
 /// The innermost marked field around the present tensor.
 pub(crate) fn site() -> Option<&'static Site> {
-    STACK.with_borrow(|stack| stack.own_sites().last().copied())
+    with_stack(|stack| stack.own_sites().last().copied()).flatten()
 }
 
 impl Stack {
@@ -192,7 +204,7 @@ impl Drop for Offer {
     fn drop(&mut self) {
         OFFER.set(None);
         // Bound, so that the owner inside is dropped when nothing of this module is in use.
-        let _unclaimed = IDENTITY.take();
+        let _unclaimed = take_identity();
     }
 }
 
@@ -203,10 +215,11 @@ pub(crate) fn take_offer() -> Option<usize> {
 
 /// The tensor's answer to an offer it took.
 pub(crate) fn identify(identity: Identity) {
-    IDENTITY.set(Some(identity));
+    // While the thread ends there is no place for it, and the tensor is written as if no plan knew it.
+    let _ = IDENTITY.try_with(|cell| cell.set(Some(identity)));
 }
 
 /// The serializer's side: the answer.
 pub(crate) fn take_identity() -> Option<Identity> {
-    IDENTITY.take()
+    IDENTITY.try_with(Cell::take).ok().flatten()
 }

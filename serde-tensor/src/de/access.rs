@@ -13,6 +13,7 @@ pub(super) struct Items<'d, 'de> {
 }
 
 impl<'d, 'de> Items<'d, 'de> {
+    #[inline]
     pub(super) fn new(deserializer: &'d mut Deserializer<'de>, len: usize) -> Self {
         Self {
             deserializer,
@@ -21,6 +22,7 @@ impl<'d, 'de> Items<'d, 'de> {
     }
 
     /// Refuses items that the visitor did not take.
+    #[inline]
     pub(super) fn end(&self) -> Result<()> {
         if self.left == 0 {
             return Ok(());
@@ -41,6 +43,7 @@ impl<'de> SeqAccess<'de> for Items<'_, 'de> {
         located(self.deserializer, seed).map(Some)
     }
 
+    #[inline]
     fn size_hint(&self) -> Option<usize> {
         Some(self.left)
     }
@@ -55,6 +58,7 @@ pub(super) struct Entries<'d, 'de> {
 }
 
 impl<'d, 'de> Entries<'d, 'de> {
+    #[inline]
     pub(super) fn new(deserializer: &'d mut Deserializer<'de>, len: usize) -> Self {
         Self {
             deserializer,
@@ -64,6 +68,7 @@ impl<'d, 'de> Entries<'d, 'de> {
     }
 
     /// Refuses entries that the visitor did not take.
+    #[inline]
     pub(super) fn end(&self) -> Result<()> {
         if self.left == 0 && !self.owing {
             return Ok(());
@@ -92,6 +97,7 @@ impl<'de> MapAccess<'de> for Entries<'_, 'de> {
         located(self.deserializer, seed)
     }
 
+    #[inline]
     fn size_hint(&self) -> Option<usize> {
         Some(self.left)
     }
@@ -116,10 +122,12 @@ pub(super) struct ByteAccess<'de> {
 }
 
 impl<'de> ByteAccess<'de> {
+    #[inline]
     pub(super) fn new(bytes: &'de [u8]) -> Self {
         Self { left: bytes.iter() }
     }
 
+    #[inline]
     pub(super) fn end(&self) -> Result<()> {
         match self.left.len() {
             0 => Ok(()),
@@ -139,6 +147,7 @@ impl<'de> SeqAccess<'de> for ByteAccess<'de> {
         seed.deserialize(byte).map(Some)
     }
 
+    #[inline]
     fn size_hint(&self) -> Option<usize> {
         Some(self.left.len())
     }

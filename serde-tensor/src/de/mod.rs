@@ -1,6 +1,7 @@
 //! MessagePack as serde's data model: `docs/spec/`, sections on values.
 
 mod access;
+mod elements;
 mod parts;
 mod variant;
 
@@ -11,13 +12,14 @@ use serde::de::value::{BorrowedStrDeserializer, U32Deserializer};
 use serde::de::{Error as _, Unexpected, Visitor};
 
 use access::{ByteAccess, Entries, Items};
+use elements::Elements;
 use parts::{ExtParts, TensorParts};
 use variant::Variant;
 
 use crate::call::decode::{Call, Options, default_options};
 use crate::device::Report;
 use crate::error::{Error, Result};
-use crate::wire::descriptor::{self, Place};
+use crate::wire::descriptor::{self, Descriptor, Place};
 use crate::wire::frame::{Frame, MAGIC};
 use crate::wire::read::{Cursor, Token};
 use crate::wire::{self, path, to_u64};
@@ -46,6 +48,8 @@ pub struct Deserializer<'de> {
     /// The message and whatever follows it.
     input: &'de [u8],
     depth: usize,
+    /// Where the last `Some` began, to see `Some(Some(…))`: a type may be nothing else, without end.
+    some_at: Option<usize>,
     options: Arc<Options>,
     call: Call<'de>,
 }
@@ -93,7 +97,8 @@ impl<'de> Deserializer<'de> {
             verified,
             input,
             depth: limits.depth,
-            call: Call::enter(Arc::clone(&options), owner, body, offset, record),
+            some_at: None,
+            call: Call::enter(Arc::clone(&options), owner, body, offset, len, record),
             options,
         })
     }
@@ -139,11 +144,13 @@ impl<'de> Deserializer<'de> {
         if error.has_path() {
             return error;
         }
-        error
+        self.call
+            .recover(error)
             .at(self.cursor.offset_of(start))
             .within(|| path::locate(self.cursor.bytes(), start).0)
     }
 
+    #[inline]
     fn enter(&mut self) -> Result<()> {
         match self.depth.checked_sub(1) {
             Some(depth) => {
@@ -153,16 +160,22 @@ impl<'de> Deserializer<'de> {
             None => Err(Error::limit(format!(
                 "the value nests deeper than the limit of {}",
                 self.options.limits.depth
-            ))
-            .at(self.cursor.offset_of(self.cursor.position()))),
+            ))),
         }
     }
 
+    #[inline]
     fn leave(&mut self) {
         self.depth += 1;
     }
 
-    /// Hands an item to a visitor as what it is.
+    /// Hands the next item to a visitor as what it is.
+    #[inline(never)]
+    fn any<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        let token = self.cursor.token()?;
+        self.visit(token, visitor)
+    }
+
     fn visit<V: Visitor<'de>>(&mut self, token: Token<'de>, visitor: V) -> Result<V::Value> {
         match token {
             Token::Nil => visitor.visit_unit(),
@@ -224,6 +237,19 @@ impl<'de> Deserializer<'de> {
         Err(Error::syntax("an ext 0x53 holds more or less than one value").at(self.cursor.offset_of(end)))
     }
 
+    /// `Some` of what comes next. One directly inside another is a level of depth, though the bytes do not show it.
+    #[inline]
+    fn visit_bare_some<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        let start = self.cursor.position();
+        if self.some_at.replace(start) != Some(start) {
+            return visitor.visit_some(self);
+        }
+        self.enter()?;
+        let value = visitor.visit_some(&mut *self)?;
+        self.leave();
+        Ok(value)
+    }
+
     fn wide(&self, payload: &[u8]) -> Result<[u8; 16]> {
         payload.try_into().map_err(|_| {
             let start = self.cursor.position() - payload.len();
@@ -238,25 +264,34 @@ impl<'de> Deserializer<'de> {
             .map_err(|error| error.at(self.cursor.offset_of(start)))
     }
 
+    /// A tensor for a type that expects plain numbers.
+    #[inline(never)]
+    fn elements(&mut self, payload: &'de [u8]) -> Result<Elements<'de>> {
+        let TensorParts { fields, data, .. } = self.tensor(payload)?;
+        let descriptor = Descriptor::read(&mut &*fields, self.options.limits.rank)?;
+        Elements::of(&descriptor, data)
+    }
+
     fn tensor_parts(&mut self, payload: &'de [u8]) -> Result<TensorParts<'de>> {
-        let (descriptor, fields, place) = descriptor::split(payload, self.options.limits.rank)?;
-        let data = match place {
-            Place::Inline(data) => data,
+        let (fields, place) = descriptor::split(payload)?;
+        let (data, segment) = match place {
+            Place::Inline(data) => (data, None),
             Place::Segment { index, offset } => {
                 let segment = self.segment(index)?;
-                let len = descriptor.data_len()?;
+                let len = Descriptor::read(&mut &*fields, self.options.limits.rank)?.data_len()?;
                 let part = usize::try_from(offset)
                     .ok()
                     .and_then(|offset| segment.get(offset..offset.checked_add(len)?));
-                part.ok_or_else(|| {
+                let part = part.ok_or_else(|| {
                     Error::syntax(format!(
                         "a tensor of {len} bytes at {offset} of segment {index}, which has {}",
                         segment.len()
                     ))
-                })?
+                })?;
+                (part, Some(segment))
             }
         };
-        Ok(TensorParts { fields, data })
+        Ok(TensorParts { fields, data, segment })
     }
 
     /// A segment's bytes, checked the first time they are asked for.
@@ -272,6 +307,15 @@ impl<'de> Deserializer<'de> {
             *verified = true;
         }
         Ok(segment)
+    }
+
+    /// The name or index of a unit variant whose map of one was begun.
+    fn compact_unit<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        let value = serde::Deserializer::deserialize_str(&mut *self, visitor)?;
+        match self.cursor.token()? {
+            Token::Nil => Ok(value),
+            token => Err(Error::invalid_type(unexpected(&token), &"nil, the content of a unit variant")),
+        }
     }
 
     /// Integers in an array, as bytes.
@@ -295,23 +339,20 @@ impl<'de> Deserializer<'de> {
 /// Methods for which any item will do that the visitor takes.
 macro_rules! any {
     ($($method:ident)*) => {$(
-        #[inline]
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            let token = self.cursor.token()?;
-            self.visit(token, visitor)
+            self.any(visitor)
         }
     )*};
 }
 
-/// Methods for integers, which are nearly always one of two kinds of item.
-macro_rules! integer {
-    ($($method:ident)*) => {$(
+/// Methods that mostly meet one kind of item, which is tried first.
+macro_rules! quick {
+    ($($method:ident: $quick:ident => $visit:ident;)*) => {$(
         #[inline]
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            match self.cursor.token()? {
-                Token::Unsigned(n) => visitor.visit_u64(n),
-                Token::Signed(n) => visitor.visit_i64(n),
-                token => self.visit(token, visitor),
+            match self.cursor.$quick() {
+                Some(value) => visitor.$visit(value),
+                None => self.any(visitor),
             }
         }
     )*};
@@ -320,48 +361,78 @@ macro_rules! integer {
 impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
     type Error = Error;
 
+    #[inline]
     fn is_human_readable(&self) -> bool {
         false
     }
 
     any! {
-        deserialize_any deserialize_bool deserialize_unit deserialize_map
-        deserialize_f32 deserialize_f64 deserialize_i128 deserialize_u128
+        deserialize_any deserialize_bool deserialize_unit deserialize_i128 deserialize_u128
     }
 
-    integer! {
-        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
-        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+    quick! {
+        deserialize_u8: quick_unsigned => visit_u64;
+        deserialize_u16: quick_unsigned => visit_u64;
+        deserialize_u32: quick_unsigned => visit_u64;
+        deserialize_u64: quick_unsigned => visit_u64;
+        deserialize_i8: quick_unsigned => visit_u64;
+        deserialize_i16: quick_unsigned => visit_u64;
+        deserialize_i32: quick_unsigned => visit_u64;
+        deserialize_i64: quick_unsigned => visit_u64;
+        deserialize_f32: quick_f32 => visit_f32;
+        deserialize_f64: quick_f64 => visit_f64;
+        deserialize_str: quick_str => visit_borrowed_str;
     }
 
+    #[inline]
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.cursor.quick_map() {
+            Some(len) => self.visit_map(len, visitor),
+            None => self.any(visitor),
+        }
+    }
+
+    #[inline]
     fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         self.deserialize_str(visitor)
     }
 
     #[inline]
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.cursor.token()? {
-            Token::Str(text) => visitor.visit_borrowed_str(self.cursor.utf8(text)?),
-            token => self.visit(token, visitor),
-        }
-    }
-
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         self.deserialize_str(visitor)
     }
 
+    #[inline]
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.deserialize_str(visitor)
+        let start = self.cursor.position();
+        // The tag of an adjacently tagged enum is a unit variant, which in a compact message is a map of one.
+        match self.cursor.quick_map() {
+            Some(1) => self.compact_unit(visitor),
+            Some(_) => {
+                self.cursor.rewind(start);
+                self.any(visitor)
+            }
+            None => self.deserialize_str(visitor),
+        }
     }
 
+    #[inline]
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.cursor.token()? {
             Token::Bytes(bytes) => visitor.visit_borrowed_bytes(bytes),
             Token::Array(len) => visitor.visit_byte_buf(self.collect_bytes(len)?),
+            Token::Ext(wire::ext::TENSOR, payload) => {
+                let mut elements = self.elements(payload)?;
+                match elements.as_bytes() {
+                    Some(bytes) => visitor.visit_borrowed_bytes(bytes),
+                    None => visitor.visit_seq(&mut elements),
+                }
+            }
             token => self.visit(token, visitor),
         }
     }
 
+    #[inline]
     fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         self.deserialize_bytes(visitor)
     }
@@ -378,17 +449,19 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
                 Token::Ext(wire::ext::SOME, payload) => self.visit_wrapped_some(payload, visitor),
                 _ => {
                     self.cursor.rewind(start);
-                    visitor.visit_some(self)
+                    self.visit_bare_some(visitor)
                 }
             },
-            _ => visitor.visit_some(self),
+            _ => self.visit_bare_some(visitor),
         }
     }
 
+    #[inline]
     fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value> {
         self.deserialize_unit(visitor)
     }
 
+    #[inline]
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
         if name != leaf::TOKEN && name != ext::TOKEN {
             return visitor.visit_newtype_struct(self);
@@ -415,6 +488,9 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
 
     #[inline]
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if let Some(len) = self.cursor.quick_array() {
+            return self.visit_array(len, visitor);
+        }
         match self.cursor.token()? {
             Token::Array(len) => self.visit_array(len, visitor),
             Token::Bytes(bytes) => {
@@ -423,14 +499,22 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
                 bytes.end()?;
                 Ok(value)
             }
+            Token::Ext(wire::ext::TENSOR, payload) => {
+                let mut elements = self.elements(payload)?;
+                let value = visitor.visit_seq(&mut elements)?;
+                elements.end()?;
+                Ok(value)
+            }
             token => self.visit(token, visitor),
         }
     }
 
+    #[inline]
     fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
         self.deserialize_seq(visitor)
     }
 
+    #[inline]
     fn deserialize_tuple_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -447,12 +531,10 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        match self.cursor.token()? {
-            Token::Map(len) => self.visit_map(len, visitor),
-            token => self.visit(token, visitor),
-        }
+        self.deserialize_map(visitor)
     }
 
+    #[inline]
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -482,6 +564,7 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
         }
     }
 
+    #[inline]
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         self.cursor.skip()?;
         visitor.visit_unit()

@@ -10,6 +10,9 @@ use crate::error::{Error, Result};
 pub(super) struct TensorParts<'de> {
     pub(super) fields: &'de [u8],
     pub(super) data: &'de [u8],
+    /// The whole segment that the data is a part of. It is given, behind the other two, to whoever asks for a tuple, as
+    /// [`RawVisitor`](crate::leaf::RawVisitor) does.
+    pub(super) segment: Option<&'de [u8]>,
 }
 
 /// An extension value that is not this format's own.
@@ -26,7 +29,7 @@ enum Part<'de> {
 }
 
 /// The parts that are left.
-struct Parts<'de>([Option<Part<'de>>; 2]);
+struct Parts<'de>([Option<Part<'de>>; 3]);
 
 impl<'de> SeqAccess<'de> for Parts<'de> {
     type Error = Error;
@@ -53,7 +56,7 @@ impl<'de> SeqAccess<'de> for Parts<'de> {
 
 /// The one thing that either does.
 macro_rules! as_sequence {
-    ($parts:ident, $this:ident => $sequence:expr) => {
+    ($parts:ident, $this:ident => $sequence:expr, $more:expr) => {
         impl<'de> serde::Deserializer<'de> for $parts<'de> {
             type Error = Error;
 
@@ -63,16 +66,23 @@ macro_rules! as_sequence {
 
             fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
                 let $this = self;
-                visitor.visit_seq(Parts($sequence.map(Some)))
+                let [first, second] = $sequence;
+                visitor.visit_seq(Parts([Some(first), Some(second), None]))
+            }
+
+            fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
+                let $this = self;
+                let [first, second] = $sequence;
+                visitor.visit_seq(Parts([Some(first), Some(second), $more]))
             }
 
             forward_to_deserialize_any! {
                 bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
-                unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+                unit_struct newtype_struct seq tuple_struct map struct enum identifier ignored_any
             }
         }
     };
 }
 
-as_sequence!(TensorParts, this => [Part::Bytes(this.fields), Part::Bytes(this.data)]);
-as_sequence!(ExtParts, this => [Part::Tag(this.tag), Part::Bytes(this.bytes)]);
+as_sequence!(TensorParts, this => [Part::Bytes(this.fields), Part::Bytes(this.data)], this.segment.map(Part::Bytes));
+as_sequence!(ExtParts, this => [Part::Tag(this.tag), Part::Bytes(this.bytes)], None);

@@ -1,11 +1,11 @@
 //! A variant with content, a map of one: `{name or index: content}`.
 
-use serde::de::{DeserializeSeed, EnumAccess, Error as _, VariantAccess, Visitor};
+use serde::de::{DeserializeSeed, EnumAccess, VariantAccess, Visitor};
 use serde::{Deserialize, Deserializer as _};
 
 use super::Deserializer;
 use super::access::located;
-use crate::error::{Error, Result};
+use crate::error::{Category, Error, Result};
 
 pub(super) struct Variant<'d, 'de> {
     deserializer: &'d mut Deserializer<'de>,
@@ -31,7 +31,14 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
     type Error = Error;
 
     fn unit_variant(self) -> Result<()> {
-        located(self.deserializer, std::marker::PhantomData::<Nothing>).map(drop)
+        let start = self.deserializer.cursor.position();
+        <()>::deserialize(&mut *self.deserializer).map_err(|error| {
+            let error = match error.category() {
+                Category::Data => Error::data(format!("content of a unit variant: {}", error.message())),
+                _ => error,
+            };
+            self.deserializer.locate(error, start)
+        })
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value> {
@@ -50,16 +57,5 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
         self.deserializer
             .deserialize_struct("", fields, visitor)
             .map_err(|error| self.deserializer.locate(error, start))
-    }
-}
-
-/// The content of a unit variant.
-struct Nothing;
-
-impl<'de> Deserialize<'de> for Nothing {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        <()>::deserialize(deserializer)
-            .map(|()| Self)
-            .map_err(|error| D::Error::custom(format_args!("content of a unit variant: {error}")))
     }
 }

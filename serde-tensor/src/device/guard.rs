@@ -187,23 +187,12 @@ mod tests {
     #[test]
     fn each_guard_removes_its_own_frame_in_any_order() {
         let devices = [0, 1, 2].map(Device::Cuda);
-        for order in [
-            [0, 1, 2],
-            [0, 2, 1],
-            [1, 0, 2],
-            [1, 2, 0],
-            [2, 0, 1],
-            [2, 1, 0],
-        ] {
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
             let mut guards = devices.map(|device| Some(DeviceGuard::enter(device)));
             for dropped in order {
                 guards[dropped] = None;
                 let left = (0..3).rev().find(|index| guards[*index].is_some());
-                assert_eq!(
-                    guarded(),
-                    left.map(|index| devices[index]),
-                    "{order:?} after {dropped}"
-                );
+                assert_eq!(guarded(), left.map(|index| devices[index]), "{order:?} after {dropped}");
             }
             assert_eq!(depth(), 0);
         }

@@ -120,10 +120,7 @@ impl Device {
             (dlpack::METAL, 0) => Self::Mps,
             (dlpack::VULKAN, 0) => Self::Vulkan,
             (dlpack::CUDA | dlpack::ROCM, _) if index <= usize::MAX as u64 => {
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    reason = "compared with usize::MAX one line above"
-                )]
+                #[expect(clippy::cast_possible_truncation, reason = "compared with usize::MAX one line above")]
                 let index = index as usize;
                 if kind == dlpack::CUDA {
                     Self::Cuda(index)
@@ -205,18 +202,9 @@ mod tests {
             let (kind, index) = device.dlpack();
             assert_eq!(Device::from_dlpack(kind, index), device);
         }
-        assert!(matches!(
-            Device::from_dlpack(dlpack::CPU, 1),
-            Device::Other(_)
-        ));
-        assert!(matches!(
-            Device::from_dlpack(dlpack::METAL, 1),
-            Device::Other(_)
-        ));
-        assert!(matches!(
-            Device::from_dlpack(dlpack::VULKAN, 1),
-            Device::Other(_)
-        ));
+        assert!(matches!(Device::from_dlpack(dlpack::CPU, 1), Device::Other(_)));
+        assert!(matches!(Device::from_dlpack(dlpack::METAL, 1), Device::Other(_)));
+        assert!(matches!(Device::from_dlpack(dlpack::VULKAN, 1), Device::Other(_)));
     }
 
     #[test]
@@ -224,13 +212,7 @@ mod tests {
         assert!(Device::Cuda(0).same_kind(Device::Cuda(5)));
         assert!(!Device::Cuda(0).same_kind(Device::Rocm(0)));
         assert!(Device::from_dlpack(12, 0).same_kind(Device::from_dlpack(12, 4)));
-        assert_eq!(
-            Device::from_dlpack(12, 4).with_index(0),
-            Device::from_dlpack(12, 0)
-        );
-        assert_eq!(
-            Device::from_dlpack(dlpack::CPU, 4).with_index(0),
-            Device::Cpu
-        );
+        assert_eq!(Device::from_dlpack(12, 4).with_index(0), Device::from_dlpack(12, 0));
+        assert_eq!(Device::from_dlpack(dlpack::CPU, 4).with_index(0), Device::Cpu);
     }
 }

@@ -262,10 +262,7 @@ mod tests {
         assert_eq!((report.len(), report.is_empty()), (2, false));
         let rewards = report.get("rewards").unwrap();
         assert_eq!(rewards.field().as_deref(), Some("Rollout.rewards"));
-        assert_eq!(
-            (rewards.dtype(), rewards.shape()),
-            (DType::F32, &[2, 3][..])
-        );
+        assert_eq!((rewards.dtype(), rewards.shape()), (DType::F32, &[2, 3][..]));
         assert!(report.get("layers[1].weight").is_none());
     }
 

@@ -65,11 +65,7 @@ pub(crate) fn decide(request: &Request<'_>, present: &dyn Present) -> Result<Dec
 }
 
 /// Rules 1 to 7, with all that is set outside the call given.
-fn decide_under(
-    request: &Request<'_>,
-    present: &dyn Present,
-    ambient: Ambient,
-) -> Result<Decision> {
+fn decide_under(request: &Request<'_>, present: &dyn Present, ambient: Ambient) -> Result<Decision> {
     let (choice, rule) = choose(request, ambient);
     let wanted = match choice {
         // A tensor kept on the CPU stays there even when the call maps the CPU to another device.
@@ -77,11 +73,7 @@ fn decide_under(
         Choice::On(device) => mapped(device, request.device_map),
     };
     let device = settle(wanted, rule, request.on_missing, present)?;
-    Ok(Decision {
-        wanted,
-        device,
-        rule,
-    })
+    Ok(Decision { wanted, device, rule })
 }
 
 enum Choice {
@@ -129,12 +121,7 @@ fn mapped(device: Device, map: &[(Device, Device)]) -> Device {
 }
 
 /// The wanted device if it is there, else what stands in for it.
-fn settle(
-    wanted: Device,
-    rule: Rule,
-    on_missing: OnMissing,
-    present: &dyn Present,
-) -> Result<Device> {
+fn settle(wanted: Device, rule: Rule, on_missing: OnMissing, present: &dyn Present) -> Result<Device> {
     let there = |device: Device| device.is_cpu() || present.is_available(device);
     if there(wanted) {
         return Ok(wanted);

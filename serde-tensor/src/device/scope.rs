@@ -192,9 +192,7 @@ mod tests {
         let mut task = Box::pin(scope(Device::Cuda(1), async {
             std::panic::resume_unwind(Box::new("on purpose"))
         }));
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            poll::<Scope<_>>(task.as_mut()).map(|(): ()| ())
-        }));
+        let outcome = catch_unwind(AssertUnwindSafe(|| poll::<Scope<_>>(task.as_mut()).map(|(): ()| ())));
         assert!(outcome.is_err());
         assert_eq!(current(), None);
     }
@@ -221,10 +219,7 @@ mod tests {
         drop(cancelled);
         let mut finished = Box::pin(held(0));
         assert!(poll(finished.as_mut()).is_ready());
-        assert_eq!(
-            seen.try_iter().collect::<Vec<_>>(),
-            [Some(Device::Cuda(1)); 3]
-        );
+        assert_eq!(seen.try_iter().collect::<Vec<_>>(), [Some(Device::Cuda(1)); 3]);
         assert_eq!(current(), None);
     }
 

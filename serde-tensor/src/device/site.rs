@@ -44,10 +44,7 @@ impl Site {
 
     /// Whether a tensor of this field is copied off `device` for the first time in this process.
     pub(crate) fn first_copy(&self, device: Device) -> bool {
-        self.copies
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .first(device)
+        self.copies.lock().unwrap_or_else(PoisonError::into_inner).first(device)
     }
 }
 
@@ -76,10 +73,7 @@ mod tests {
             let handles: Vec<_> = (0..4)
                 .map(|_| threads.spawn(|| usize::from(first(0)) + usize::from(first(1))))
                 .collect();
-            handles
-                .into_iter()
-                .map(|handle| handle.join().unwrap())
-                .sum()
+            handles.into_iter().map(|handle| handle.join().unwrap()).sum()
         });
         assert_eq!(warned, 2);
     }

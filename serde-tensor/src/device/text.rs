@@ -39,10 +39,7 @@ impl FromStr for Device {
 fn parse(text: &str) -> Option<Device> {
     if let Some(pair) = text.strip_prefix("dl:") {
         let (kind, index) = pair.split_once(':')?;
-        return Some(Device::from_dlpack(
-            u8::try_from(number(kind)?).ok()?,
-            number(index)?,
-        ));
+        return Some(Device::from_dlpack(u8::try_from(number(kind)?).ok()?, number(index)?));
     }
     let (name, index) = match text.split_once(':') {
         Some((name, index)) => (name, number(index)?),
@@ -153,14 +150,8 @@ mod tests {
 
     #[test]
     fn it_is_a_string_to_serde() {
-        assert_eq!(
-            serde_json::to_string(&Device::Cuda(1)).unwrap(),
-            "\"cuda:1\""
-        );
-        assert_eq!(
-            serde_json::from_str::<Device>("\"cuda\"").unwrap(),
-            Device::Cuda(0)
-        );
+        assert_eq!(serde_json::to_string(&Device::Cuda(1)).unwrap(), "\"cuda:1\"");
+        assert_eq!(serde_json::from_str::<Device>("\"cuda\"").unwrap(), Device::Cuda(0));
         assert!(
             serde_json::from_str::<Device>("\"gpu\"")
                 .unwrap_err()

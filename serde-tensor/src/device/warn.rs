@@ -7,13 +7,7 @@ use super::{Device, Site};
 
 /// A tensor bound for `wanted` lands on `device`, since `wanted` is not there.
 #[cfg(feature = "tracing")]
-pub(crate) fn fallback(
-    path: Option<&str>,
-    site: Option<&Site>,
-    wanted: Device,
-    device: Device,
-    bytes: usize,
-) {
+pub(crate) fn fallback(path: Option<&str>, site: Option<&Site>, wanted: Device, device: Device, bytes: usize) {
     tracing::warn!(
         target: "serde_tensor::device",
         path,

@@ -19,7 +19,8 @@ impl Serialize for ByteString<'_> {
 
 impl<'de> Deserialize<'de> for ByteString<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_bytes(ByteStringVisitor)
+        // `byte_buf`, since ciborium gives longer byte strings to nobody who asks for `bytes`. It borrows where the format can.
+        deserializer.deserialize_byte_buf(ByteStringVisitor)
     }
 }
 

@@ -135,7 +135,7 @@ struct Text<'de>(Cow<'de, str>);
 
 impl<'de> Deserialize<'de> for Text<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(TextVisitor)
+        deserializer.deserialize_string(TextVisitor)
     }
 }
 

@@ -13,13 +13,11 @@ mod raw;
 mod source;
 mod visit;
 
-use std::borrow::Cow;
-
 use serde::{Deserializer, Serializer};
 
 use crate::backend::{DevicesOf, Import, Imported, TensorBackend};
 use crate::call::decode::{self, Landed, addresses};
-use crate::device::{Present, Request, decide};
+use crate::device::{Present, Request, Transfer, decide};
 use crate::error::{Error, Result};
 use crate::tensor::{DType, check_bool};
 
@@ -70,9 +68,8 @@ pub(crate) fn place<'de, T, E: serde::de::Error>(
     import: impl FnOnce(Import<'de>) -> Result<Imported<T>>,
 ) -> Result<T, E> {
     let at = raw.fields.map(|fields| addresses(fields).start);
-    let context = decode::context(at);
     let placed = try_place(raw, at, devices, import);
-    placed.map_err(|error| context.fail(error, at))
+    placed.map_err(|error| decode::context(at).fail(error, at))
 }
 
 fn try_place<'de, T>(
@@ -82,47 +79,55 @@ fn try_place<'de, T>(
     import: impl FnOnce(Import<'de>) -> Result<Imported<T>>,
 ) -> Result<T> {
     let context = decode::context(at);
-    let descriptor = raw.descriptor(context.options.limits.rank)?;
-    let data = raw.data;
+    let descriptor = raw.descriptor(context.max_rank)?;
+    let (data, segment) = (raw.data, raw.segment);
     check_data(descriptor.dtype, descriptor.data_len()?, &data)?;
     let decision = decide(
         &Request {
             recorded: descriptor.device,
             pin: descriptor.pin,
             field: context.field,
-            placement: context.options.placement,
-            device_map: &context.options.device_map,
-            on_missing: context.options.on_missing,
+            placement: context.placement,
+            device_map: context.device_map(),
+            on_missing: context.on_missing,
         },
         devices,
     )?;
     if decision.is_fallback() {
         context.fell_back(at, &decision, data.len());
     }
-    let (dtype, shape) = (descriptor.dtype, descriptor.shape.clone());
-    let (recorded, bytes) = (descriptor.device, data.len());
+    let report = context.recorder().map(|recorder| {
+        let landed = Landed {
+            at,
+            site: context.site,
+            dtype: descriptor.dtype,
+            shape: descriptor.shape.clone(),
+            recorded: descriptor.device,
+            decision,
+            bytes: data.len(),
+            // Known when the tensor is there.
+            transfer: Transfer::Copied,
+        };
+        (recorder, landed)
+    });
     let imported = import(Import {
         descriptor,
         data,
+        segment,
         device: decision.device,
         context,
     })?;
-    let context = decode::context(at);
-    context.landed(|| Landed {
-        at,
-        site: context.site,
-        dtype,
-        shape,
-        recorded,
-        decision,
-        bytes,
-        transfer: imported.transfer,
-    });
+    if let Some((recorder, landed)) = report {
+        recorder.landed(Landed {
+            transfer: imported.transfer,
+            ..landed
+        });
+    }
     Ok(imported.tensor)
 }
 
 /// Descriptor and data may come from different places, so here is where they are held against each other.
-fn check_data(dtype: DType, len: usize, data: &Cow<'_, [u8]>) -> Result<()> {
+fn check_data(dtype: DType, len: usize, data: &[u8]) -> Result<()> {
     if data.len() != len {
         return Err(Error::data(format!(
             "a tensor's dtype, shape and strides ask for {len} bytes, its data has {}",

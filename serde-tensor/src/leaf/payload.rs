@@ -11,7 +11,7 @@ use crate::backend::Description;
 use crate::call::encode::{self, Identity};
 use crate::device::warn;
 use crate::error::{Error, Result};
-use crate::wire::descriptor::Descriptor;
+use crate::wire::descriptor::{Descriptor, Fields};
 
 /// The content of the newtype struct [`TOKEN`](super::TOKEN).
 pub(crate) struct Payload<'a>(pub(crate) &'a dyn Source);
@@ -34,7 +34,7 @@ impl Serialize for Payload<'_> {
         if let Some(keep_above) = offer {
             encode::identify(self.identity(&description, len, keep_above));
         }
-        let mut fields = Vec::with_capacity(32);
+        let mut fields = Fields::new();
         descriptor(description).write(&mut fields);
         let mut tuple = serializer.serialize_tuple(2)?;
         tuple.serialize_element(&ByteString(Cow::Borrowed(&fields)))?;
@@ -79,7 +79,7 @@ fn warn_of_copy(description: &Description, len: usize) {
         return;
     }
     let site = encode::site();
-    if site.is_none_or(|site| site.first_copy(description.device)) {
+    if encode::first_copy_elsewhere(site, description.device) {
         warn::device_copy(None, site, description.device, len);
     }
 }
@@ -95,7 +95,8 @@ struct Data<'a> {
 impl Serialize for Data<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let bytes = self.source.host_bytes().map_err(encode::fail)?;
-        if !self.pieces {
+        // Bytes at hand go in one piece.
+        if !self.pieces || bytes.is_borrowed() {
             let bytes = bytes.to_contiguous(self.len).map_err(encode::fail)?;
             return serializer.serialize_bytes(&bytes);
         }

@@ -8,6 +8,7 @@ use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::{ByteString, map_form};
+use crate::call::decode::addresses;
 use crate::error::{Error, Result};
 use crate::wire::descriptor::Descriptor;
 
@@ -17,6 +18,8 @@ pub(crate) struct Raw<'de> {
     pub(crate) fields: Option<&'de [u8]>,
     description: Description<'de>,
     pub(crate) data: Cow<'de, [u8]>,
+    /// The segment of a frame that the data is a part of, where that is known.
+    pub(crate) segment: Option<&'de [u8]>,
 }
 
 enum Description<'de> {
@@ -30,6 +33,7 @@ impl<'de> Raw<'de> {
             fields: None,
             description: Description::Parsed(Box::new(descriptor)),
             data,
+            segment: None,
         }
     }
 
@@ -41,6 +45,7 @@ impl<'de> Raw<'de> {
             },
             description: Description::Bytes(fields),
             data,
+            segment: None,
         }
     }
 
@@ -102,7 +107,7 @@ pub(super) fn content<'de, D: Deserializer<'de>, V: Visitor<'de>>(
     }
 }
 
-/// The data that follows a description in a tuple.
+/// The data that follows a description in a tuple, and from this crate's deserializer the segment that it is a part of.
 pub(super) fn rest_of_tuple<'de, A: SeqAccess<'de>>(
     fields: Cow<'de, [u8]>,
     mut seq: A,
@@ -110,7 +115,19 @@ pub(super) fn rest_of_tuple<'de, A: SeqAccess<'de>>(
     let data = seq
         .next_element::<ByteString<'de>>()?
         .ok_or_else(|| A::Error::invalid_length(1, &"a tensor's description and data"))?;
-    Ok(Raw::from_bytes(fields, data.0))
+    let mut raw = Raw::from_bytes(fields, data.0);
+    match seq.next_element::<ByteString<'de>>()? {
+        None => {}
+        Some(ByteString(Cow::Borrowed(segment))) if is_part(&raw.data, segment) => raw.segment = Some(segment),
+        Some(_) => return Err(A::Error::invalid_length(3, &"a tensor's description and data")),
+    }
+    Ok(raw)
+}
+
+/// Whether bytes lie inside others.
+fn is_part(part: &[u8], whole: &[u8]) -> bool {
+    let (part, whole) = (addresses(part), addresses(whole));
+    whole.start <= part.start && part.end <= whole.end
 }
 
 /// Collects a sequence; the memory reserved in advance is bounded whatever the sequence says of its length.

@@ -1,7 +1,7 @@
 //! The walk over the tensors of a value.
 
 use super::{Backend, Slice, Source};
-use crate::backend::{Description, HostBytes, TensorBackend};
+use crate::backend::{self, Description, HostBytes, TensorBackend};
 use crate::call::encode::Key;
 use crate::error::Result;
 use crate::tensor::Element;
@@ -18,17 +18,31 @@ pub(crate) struct Visited<'a> {
     pub(crate) bytes: HostBytes<'a>,
 }
 
+impl Visited<'_> {
+    /// The length of the data in bytes, if the description makes sense and bytes that are lent are as many.
+    pub(crate) fn consistent_len(&self) -> Option<usize> {
+        let len = self.description.data_len().ok()?;
+        match &self.bytes.0 {
+            backend::Source::Borrowed(bytes) if bytes.len() != len => None,
+            _ => Some(len),
+        }
+    }
+}
+
 impl<'a, 'v> TensorVisitor<'a, 'v> {
     pub(crate) fn new(visit: &'v mut dyn FnMut(Visited<'a>) -> Result<()>) -> Self {
         Self { visit }
     }
 
-    /// Shows a tensor.
+    /// Shows a tensor, unless it fails: serializing it then fails too, and can say where in the value it is.
     pub fn leaf<T: TensorBackend>(&mut self, tensor: &'a T) -> Result<()> {
+        let (Ok(description), Ok(bytes)) = (tensor.describe(), tensor.host_bytes()) else {
+            return Ok(());
+        };
         (self.visit)(Visited {
             key: Backend(tensor).key(),
-            description: tensor.describe()?,
-            bytes: tensor.host_bytes()?,
+            description,
+            bytes,
         })
     }
 

@@ -31,6 +31,18 @@ use crate::wire::to_u64;
 /// assert_eq!(serde_tensor::from_slice::<Tensor>(&message)?, weights);
 /// # Ok::<(), serde_tensor::Error>(())
 /// ```
+///
+/// The value is borrowed, so it cannot change between planning and writing:
+///
+/// ```compile_fail,E0502
+/// use serde_tensor::Plan;
+///
+/// let mut value = (vec![0.5f32; 1024], "weights");
+/// let plan = Plan::new(&value)?;
+/// value.0[0] = 1.0;
+/// plan.write_to(Vec::new())?;
+/// # Ok::<(), serde_tensor::Error>(())
+/// ```
 pub struct Plan<'a> {
     /// A plain message; or header, body and table of a frame.
     front: Vec<u8>,

@@ -63,12 +63,12 @@ impl<'a> Numbering<'a> {
     }
 
     /// Takes a copy of a tensor that was not planned; returns its segment's number.
-    pub(crate) fn push_copy(&mut self, bytes: Vec<u8>) -> Result<u64> {
+    pub(crate) fn push_copy(&mut self, bytes: Vec<u8>) -> u64 {
         let index = self.numbered.len();
         let mut segment = Segment::new(bytes.len());
         segment.pieces.push(Piece::Owned(bytes));
         self.numbered.push(segment);
-        Ok(to_u64(index))
+        to_u64(index)
     }
 
     pub(super) fn into_segments(self) -> Vec<Segment<'a>> {

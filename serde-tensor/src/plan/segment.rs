@@ -26,7 +26,7 @@ pub(crate) enum Piece<'a> {
     },
 }
 
-impl<'a> Segment<'a> {
+impl Segment<'_> {
     pub(super) fn new(len: usize) -> Self {
         Self {
             offset: 0,

@@ -5,6 +5,7 @@ use serde::ser;
 
 use super::Serializer;
 use crate::error::{Error, Result};
+use crate::wire::buffer::Buffer;
 use crate::wire::write::{self, Open};
 
 /// An array, a map, or a struct as either, being written.
@@ -32,19 +33,23 @@ enum Header {
 }
 
 impl<'s, 'p> Compound<'s, 'p> {
+    #[inline]
     pub(super) fn array(serializer: &'s mut Serializer<'p>, len: Option<usize>) -> Result<Self> {
         Self::start(serializer, Shape::Array, len)
     }
 
+    #[inline]
     pub(super) fn map(serializer: &'s mut Serializer<'p>, len: Option<usize>) -> Result<Self> {
         Self::start(serializer, Shape::Map, len)
     }
 
+    #[inline]
     pub(super) fn in_variant(mut self) -> Self {
         self.levels += 1;
         self
     }
 
+    #[inline]
     fn start(serializer: &'s mut Serializer<'p>, shape: Shape, len: Option<usize>) -> Result<Self> {
         serializer.enter()?;
         let out = &mut serializer.body;
@@ -68,21 +73,21 @@ impl<'s, 'p> Compound<'s, 'p> {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn write<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
         value
             .serialize(&mut *self.serializer)
             .map_err(|error| self.serializer.locate(error))
     }
 
-    #[inline]
+    #[inline(always)]
     fn element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
         self.write(value)?;
         self.count += 1;
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn field<T: ?Sized + Serialize>(&mut self, name: &'static str, value: &T) -> Result<()> {
         if self.shape == Shape::Map {
             write::str(&mut self.serializer.body, name)?;
@@ -90,6 +95,7 @@ impl<'s, 'p> Compound<'s, 'p> {
         self.element(value)
     }
 
+    #[inline]
     fn skip(&self, name: &'static str) -> Result<()> {
         if self.shape == Shape::Map {
             return Ok(());
@@ -99,27 +105,37 @@ impl<'s, 'p> Compound<'s, 'p> {
         ))))
     }
 
-    fn close(self) -> Result<()> {
-        let out = &mut self.serializer.body;
+    #[inline]
+    fn close(mut self) -> Result<()> {
         match self.header {
-            Header::Unknown(open) => open.close(out, self.count)?,
-            // A type that miscounts its own elements, which some flattened maps do.
-            Header::Known { at, len } if len != self.count => {
-                let mut header = Vec::new();
-                self.shape.write_header(&mut header, self.count)?;
-                let mut old = Vec::new();
-                self.shape.write_header(&mut old, len)?;
-                out.splice(at..at + old.len(), header);
-            }
-            Header::Known { .. } => {}
+            Header::Known { len, .. } if len == self.count => {}
+            _ => self.count_anew()?,
         }
         self.serializer.leave(self.levels);
         Ok(())
     }
+
+    /// States a count that was not known, or that a type got wrong, as some flattened maps do.
+    #[cold]
+    fn count_anew(&mut self) -> Result<()> {
+        let out = &mut self.serializer.body;
+        match self.header {
+            Header::Unknown(open) => open.close(out, self.count),
+            Header::Known { at, len } => {
+                let mut header = Buffer::default();
+                self.shape.write_header(&mut header, self.count)?;
+                let mut old = Buffer::default();
+                self.shape.write_header(&mut old, len)?;
+                out.replace(at, at + old.len(), &header);
+                Ok(())
+            }
+        }
+    }
 }
 
 impl Shape {
-    fn write_header(self, out: &mut Vec<u8>, len: usize) -> Result<()> {
+    #[inline]
+    fn write_header(self, out: &mut Buffer, len: usize) -> Result<()> {
         match self {
             Self::Array => write::array(out, len),
             Self::Map => write::map(out, len),
@@ -131,11 +147,12 @@ impl ser::SerializeSeq for Compound<'_, '_> {
     type Ok = ();
     type Error = Error;
 
-    #[inline]
+    #[inline(always)]
     fn serialize_element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
         self.element(value)
     }
 
+    #[inline]
     fn end(self) -> Result<()> {
         self.close()
     }
@@ -145,11 +162,12 @@ impl ser::SerializeTuple for Compound<'_, '_> {
     type Ok = ();
     type Error = Error;
 
-    #[inline]
+    #[inline(always)]
     fn serialize_element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
         self.element(value)
     }
 
+    #[inline]
     fn end(self) -> Result<()> {
         self.close()
     }
@@ -159,11 +177,12 @@ impl ser::SerializeTupleStruct for Compound<'_, '_> {
     type Ok = ();
     type Error = Error;
 
-    #[inline]
+    #[inline(always)]
     fn serialize_field<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
         self.element(value)
     }
 
+    #[inline]
     fn end(self) -> Result<()> {
         self.close()
     }
@@ -173,11 +192,12 @@ impl ser::SerializeTupleVariant for Compound<'_, '_> {
     type Ok = ();
     type Error = Error;
 
-    #[inline]
+    #[inline(always)]
     fn serialize_field<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
         self.element(value)
     }
 
+    #[inline]
     fn end(self) -> Result<()> {
         self.close()
     }
@@ -187,18 +207,19 @@ impl ser::SerializeMap for Compound<'_, '_> {
     type Ok = ();
     type Error = Error;
 
-    #[inline]
+    #[inline(always)]
     fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<()> {
         self.write(key)?;
         self.count += 1;
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
         self.write(value)
     }
 
+    #[inline]
     fn end(self) -> Result<()> {
         self.close()
     }
@@ -208,15 +229,17 @@ impl ser::SerializeStruct for Compound<'_, '_> {
     type Ok = ();
     type Error = Error;
 
-    #[inline]
+    #[inline(always)]
     fn serialize_field<T: ?Sized + Serialize>(&mut self, name: &'static str, value: &T) -> Result<()> {
         self.field(name, value)
     }
 
+    #[inline]
     fn skip_field(&mut self, name: &'static str) -> Result<()> {
         self.skip(name)
     }
 
+    #[inline]
     fn end(self) -> Result<()> {
         self.close()
     }
@@ -226,15 +249,17 @@ impl ser::SerializeStructVariant for Compound<'_, '_> {
     type Ok = ();
     type Error = Error;
 
-    #[inline]
+    #[inline(always)]
     fn serialize_field<T: ?Sized + Serialize>(&mut self, name: &'static str, value: &T) -> Result<()> {
         self.field(name, value)
     }
 
+    #[inline]
     fn skip_field(&mut self, name: &'static str) -> Result<()> {
         self.skip(name)
     }
 
+    #[inline]
     fn end(self) -> Result<()> {
         self.close()
     }

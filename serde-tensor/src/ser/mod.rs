@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::ext;
 use crate::leaf;
 use crate::plan::Numbering;
+use crate::wire::buffer::Buffer;
 use crate::wire::read::{Cursor, Token};
 use crate::wire::{self, path, write};
 
@@ -63,13 +64,12 @@ impl Default for Options {
 /// # Ok::<(), serde_tensor::Error>(())
 /// ```
 pub struct Serializer<'p> {
-    body: Vec<u8>,
+    body: Buffer,
     segments: Segments<'p>,
     options: Options,
     depth: usize,
     /// Where the body ended when the last `Some` began, to see `Some(Some(…))`.
     some_at: Option<usize>,
-    scratch: Vec<u8>,
     last_copy: crate::device::WarnOnce<crate::Device>,
     _call: Call,
 }
@@ -89,10 +89,9 @@ impl Serializer<'static> {
     }
 
     /// A serializer that writes a whole message into `out`, whose content is lost and whose memory is used.
-    pub(crate) fn single(options: Options, mut out: Vec<u8>) -> Self {
-        out.clear();
+    pub(crate) fn single(options: Options, out: Vec<u8>) -> Self {
         let single = SinglePass::new(options.align, options.checksums);
-        Self::over(out, Segments::Single(single), options)
+        Self::over(Buffer::reusing(out), Segments::Single(single), options)
     }
 
     /// The message: plain when every tensor is inline, else a frame.
@@ -106,7 +105,7 @@ impl Serializer<'static> {
         }
         match self.segments {
             Segments::Single(single) => single.into_message(self.body, self.options.framed),
-            Segments::Plan(_) => Ok(self.body),
+            Segments::Plan(_) => Ok(self.body.into_vec()),
         }
     }
 }
@@ -120,17 +119,16 @@ impl Default for Serializer<'static> {
 impl<'p> Serializer<'p> {
     /// A serializer of a plan's body.
     pub(crate) fn planned(options: Options, numbering: Numbering<'p>) -> Self {
-        Self::over(Vec::new(), Segments::Plan(numbering), options)
+        Self::over(Buffer::default(), Segments::Plan(numbering), options)
     }
 
-    fn over(body: Vec<u8>, segments: Segments<'p>, options: Options) -> Self {
+    fn over(body: Buffer, segments: Segments<'p>, options: Options) -> Self {
         Self {
             body,
             segments,
             depth: options.depth,
             options,
             some_at: None,
-            scratch: Vec::new(),
             last_copy: crate::device::WarnOnce::new(),
             _call: Call::enter(),
         }
@@ -139,8 +137,8 @@ impl<'p> Serializer<'p> {
     /// The body and the segments of a plan.
     pub(crate) fn into_plan(self) -> (Vec<u8>, Option<Numbering<'p>>) {
         match self.segments {
-            Segments::Plan(numbering) => (self.body, Some(numbering)),
-            Segments::Single(_) => (self.body, None),
+            Segments::Plan(numbering) => (self.body.into_vec(), Some(numbering)),
+            Segments::Single(_) => (self.body.into_vec(), None),
         }
     }
 
@@ -153,6 +151,7 @@ impl<'p> Serializer<'p> {
         encode::recover(error).within(|| path::of_next(&self.body))
     }
 
+    #[inline]
     fn enter(&mut self) -> Result<()> {
         match self.depth.checked_sub(1) {
             Some(depth) => {
@@ -166,11 +165,13 @@ impl<'p> Serializer<'p> {
         }
     }
 
+    #[inline]
     fn leave(&mut self, levels: usize) {
         self.depth += levels;
     }
 
     /// The start of a variant with content: a map of one.
+    #[inline]
     fn variant(&mut self, index: u32, name: &str) -> Result<()> {
         self.enter()?;
         write::map(&mut self.body, 1)?;
@@ -184,13 +185,14 @@ impl<'p> Serializer<'p> {
 
     /// Puts an ext `0x53` around the value at `start`.
     fn wrap_some(&mut self, start: usize) -> Result<()> {
-        let value = self.body.split_off(start);
-        write::ext(&mut self.body, wire::ext::SOME, value.len())?;
-        self.body.extend_from_slice(&value);
+        let mut header = Buffer::default();
+        write::ext(&mut header, wire::ext::SOME, self.body.len() - start)?;
+        self.body.replace(start, start, &header);
         Ok(())
     }
 
     /// Whether the value at `start` would read as nothing, or as a `Some` of its own.
+    #[inline]
     fn needs_wrap(&self, start: usize) -> bool {
         match self.body.get(start) {
             Some(&wire::NIL) => true,
@@ -214,98 +216,117 @@ impl<'s, 'p> serde::Serializer for &'s mut Serializer<'p> {
     type SerializeStruct = Compound<'s, 'p>;
     type SerializeStructVariant = Compound<'s, 'p>;
 
+    #[inline]
     fn is_human_readable(&self) -> bool {
         false
     }
 
+    #[inline]
     fn serialize_bool(self, value: bool) -> Result<()> {
         write::bool(&mut self.body, value);
         Ok(())
     }
 
+    #[inline]
     fn serialize_i8(self, n: i8) -> Result<()> {
         self.serialize_i64(n.into())
     }
 
+    #[inline]
     fn serialize_i16(self, n: i16) -> Result<()> {
         self.serialize_i64(n.into())
     }
 
+    #[inline]
     fn serialize_i32(self, n: i32) -> Result<()> {
         self.serialize_i64(n.into())
     }
 
+    #[inline]
     fn serialize_i64(self, n: i64) -> Result<()> {
         write::signed(&mut self.body, n);
         Ok(())
     }
 
+    #[inline]
     fn serialize_i128(self, n: i128) -> Result<()> {
         match (u64::try_from(n), i64::try_from(n)) {
             (Ok(n), _) => write::unsigned(&mut self.body, n),
             (_, Ok(n)) => write::signed(&mut self.body, n),
             _ => {
                 write::ext(&mut self.body, wire::ext::I128, 16)?;
-                self.body.extend_from_slice(&n.to_be_bytes());
+                self.body.put(n.to_be_bytes(), 16);
             }
         }
         Ok(())
     }
 
+    #[inline]
     fn serialize_u8(self, n: u8) -> Result<()> {
         self.serialize_u64(n.into())
     }
 
+    #[inline]
     fn serialize_u16(self, n: u16) -> Result<()> {
         self.serialize_u64(n.into())
     }
 
+    #[inline]
     fn serialize_u32(self, n: u32) -> Result<()> {
         self.serialize_u64(n.into())
     }
 
+    #[inline]
     fn serialize_u64(self, n: u64) -> Result<()> {
         write::unsigned(&mut self.body, n);
         Ok(())
     }
 
+    #[inline]
     fn serialize_u128(self, n: u128) -> Result<()> {
         match u64::try_from(n) {
             Ok(n) => write::unsigned(&mut self.body, n),
             Err(_) => {
                 write::ext(&mut self.body, wire::ext::U128, 16)?;
-                self.body.extend_from_slice(&n.to_be_bytes());
+                self.body.put(n.to_be_bytes(), 16);
             }
         }
         Ok(())
     }
 
+    #[inline]
     fn serialize_f32(self, value: f32) -> Result<()> {
         write::f32(&mut self.body, value);
         Ok(())
     }
 
+    #[inline]
     fn serialize_f64(self, value: f64) -> Result<()> {
         write::f64(&mut self.body, value);
         Ok(())
     }
 
+    #[inline]
     fn serialize_char(self, value: char) -> Result<()> {
         self.serialize_str(value.encode_utf8(&mut [0; 4]))
     }
 
+    #[inline]
     fn serialize_str(self, text: &str) -> Result<()> {
         write::str(&mut self.body, text)
     }
 
+    #[inline]
     fn serialize_bytes(self, bytes: &[u8]) -> Result<()> {
         write::bytes(&mut self.body, bytes)
     }
 
+    #[inline]
     fn serialize_none(self) -> Result<()> {
         self.serialize_unit()
     }
 
+    #[inline]
     fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Result<()> {
         let start = self.body.len();
         let nested = self.some_at.replace(start) == Some(start);
@@ -313,24 +334,30 @@ impl<'s, 'p> serde::Serializer for &'s mut Serializer<'p> {
             self.enter()?;
         }
         value.serialize(&mut *self)?;
+        if self.needs_wrap(start) {
+            // The wrapping is a level for the reader, also of a `Some` that is in no other.
+            self.enter()?;
+            self.leave(1);
+            self.wrap_some(start)?;
+        }
         if nested {
             self.leave(1);
-        }
-        if self.needs_wrap(start) {
-            self.wrap_some(start)?;
         }
         Ok(())
     }
 
+    #[inline]
     fn serialize_unit(self) -> Result<()> {
         write::nil(&mut self.body);
         Ok(())
     }
 
+    #[inline]
     fn serialize_unit_struct(self, _: &'static str) -> Result<()> {
         self.serialize_unit()
     }
 
+    #[inline]
     fn serialize_unit_variant(self, _: &'static str, index: u32, name: &'static str) -> Result<()> {
         if self.options.compact {
             self.variant(index, name)?;
@@ -341,6 +368,7 @@ impl<'s, 'p> serde::Serializer for &'s mut Serializer<'p> {
         }
     }
 
+    #[inline]
     fn serialize_newtype_struct<T: ?Sized + Serialize>(self, name: &'static str, value: &T) -> Result<()> {
         match name {
             leaf::TOKEN => self.tensor(value),
@@ -349,6 +377,7 @@ impl<'s, 'p> serde::Serializer for &'s mut Serializer<'p> {
         }
     }
 
+    #[inline]
     fn serialize_newtype_variant<T: ?Sized + Serialize>(
         self,
         _: &'static str,
@@ -364,18 +393,22 @@ impl<'s, 'p> serde::Serializer for &'s mut Serializer<'p> {
         Ok(())
     }
 
+    #[inline]
     fn serialize_seq(self, len: Option<usize>) -> Result<Compound<'s, 'p>> {
         Compound::array(self, len)
     }
 
+    #[inline]
     fn serialize_tuple(self, len: usize) -> Result<Compound<'s, 'p>> {
         Compound::array(self, Some(len))
     }
 
+    #[inline]
     fn serialize_tuple_struct(self, _: &'static str, len: usize) -> Result<Compound<'s, 'p>> {
         Compound::array(self, Some(len))
     }
 
+    #[inline]
     fn serialize_tuple_variant(
         self,
         _: &'static str,
@@ -387,10 +420,12 @@ impl<'s, 'p> serde::Serializer for &'s mut Serializer<'p> {
         Ok(Compound::array(self, Some(len))?.in_variant())
     }
 
+    #[inline]
     fn serialize_map(self, len: Option<usize>) -> Result<Compound<'s, 'p>> {
         Compound::map(self, len)
     }
 
+    #[inline]
     fn serialize_struct(self, _: &'static str, len: usize) -> Result<Compound<'s, 'p>> {
         if self.options.compact {
             Compound::array(self, Some(len))
@@ -399,6 +434,7 @@ impl<'s, 'p> serde::Serializer for &'s mut Serializer<'p> {
         }
     }
 
+    #[inline]
     fn serialize_struct_variant(
         self,
         name: &'static str,

@@ -4,6 +4,8 @@ use serde::Serialize;
 use serde::ser::{self, Impossible, SerializeSeq, SerializeTuple};
 
 use crate::error::{Error, Result};
+use crate::wire::buffer::Buffer;
+use crate::wire::descriptor::Fields;
 
 /// Takes what a [`Narrow`] serializer is given; whatever it does not take is an error.
 pub(super) trait Parts: Sized {
@@ -29,12 +31,35 @@ pub(super) trait Parts: Sized {
     }
 }
 
-/// Byte strings, one or a sequence of them, appended to a buffer.
-pub(super) struct Append<'o>(pub(super) &'o mut Vec<u8>);
+/// What bytes can be appended to.
+pub(super) trait Sink {
+    fn append(&mut self, bytes: &[u8]);
+}
 
-impl Parts for Append<'_> {
+impl Sink for Vec<u8> {
+    fn append(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+impl Sink for Fields {
+    fn append(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+impl Sink for Buffer {
+    fn append(&mut self, bytes: &[u8]) {
+        self.put_short(bytes);
+    }
+}
+
+/// Byte strings, one or a sequence of them, appended to a sink.
+pub(super) struct Append<'o, O>(pub(super) &'o mut O);
+
+impl<O: Sink> Parts for Append<'_, O> {
     fn bytes(self, bytes: &[u8]) -> Result<()> {
-        self.0.extend_from_slice(bytes);
+        self.0.append(bytes);
         Ok(())
     }
 

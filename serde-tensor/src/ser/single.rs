@@ -7,6 +7,7 @@ use std::mem;
 use crate::call::encode::{Identity, Storage};
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::wire::buffer::Buffer;
 use crate::wire::checksum::crc32c;
 use crate::wire::frame::{Entry, HEADER_LEN, Header};
 use crate::wire::to_u64;
@@ -54,11 +55,12 @@ impl SinglePass {
     }
 
     /// Where the next segment's bytes are to be appended.
-    pub(super) fn open(&mut self, body: &mut Vec<u8>) -> Result<&mut Vec<u8>> {
+    pub(super) fn open(&mut self, body: &mut Buffer) -> Result<&mut Vec<u8>> {
         if self.out.is_empty() {
             // The buffer at hand, which may be large and warm, is for the tensors; the body so far moves out.
-            let so_far = body.as_slice().to_vec();
-            self.out = mem::replace(body, so_far);
+            let mut so_far = Buffer::default();
+            so_far.extend_from_slice(body);
+            self.out = mem::replace(body, so_far).into_vec();
             self.out.clear();
             self.out.resize(HEADER_LEN, 0);
         }
@@ -69,7 +71,7 @@ impl SinglePass {
     }
 
     /// Ends the segment that was opened last, now that its `len` bytes are there; returns its index.
-    pub(super) fn close(&mut self, identity: Option<Identity>, len: usize) -> Result<u64> {
+    pub(super) fn close(&mut self, identity: Option<Identity>, len: usize) -> u64 {
         let index = to_u64(self.entries.len() - 1);
         if let Some(entry) = self.entries.last_mut() {
             entry.len = to_u64(len);
@@ -83,14 +85,14 @@ impl SinglePass {
             let tied = Tied { end, index, _owner: owner };
             self.tied.insert((device, storage), tied);
         }
-        Ok(index)
+        index
     }
 
     /// The whole message around a body.
-    pub(super) fn into_message(mut self, mut body: Vec<u8>, framed: bool) -> Result<Vec<u8>> {
+    pub(super) fn into_message(mut self, mut body: Buffer, framed: bool) -> Result<Vec<u8>> {
         if self.entries.is_empty() {
             if !framed {
-                return Ok(body);
+                return Ok(body.into_vec());
             }
             self.open(&mut body)?;
             self.entries.clear();

@@ -1,7 +1,5 @@
 //! Tensors and extension values being written.
 
-use std::mem;
-
 use serde::Serialize;
 
 use super::narrow::{Append, Narrow, Parts};
@@ -9,10 +7,10 @@ use super::{Segments, Serializer};
 use crate::call::encode::{self, Identity, Offer};
 use crate::device::{Device, DeviceCopies, warn};
 use crate::error::{Error, Result};
-use crate::wire::descriptor::{self, Descriptor};
+use crate::wire::descriptor::{self, Descriptor, Fields};
 use crate::wire::{self, path, to_u64, write};
 
-impl<'p> Serializer<'p> {
+impl Serializer<'_> {
     /// Writes the content of a newtype struct with a tensor's name.
     pub(super) fn tensor<T: ?Sized + Serialize>(&mut self, payload: &T) -> Result<()> {
         let start = self.body.len();
@@ -22,10 +20,9 @@ impl<'p> Serializer<'p> {
             Segments::Plan(_) => usize::MAX,
         };
         let offer = Offer::make(keep_above);
-        let fields = mem::take(&mut self.scratch);
         let written = payload.serialize(Narrow(TensorParts {
             serializer: self,
-            fields,
+            fields: Fields::new(),
             part: 0,
         }));
         drop(offer);
@@ -61,7 +58,10 @@ impl<'p> Serializer<'p> {
         }
         if len <= self.options.inline_limit {
             descriptor::write_inline(&mut self.body, fields, len)?;
-            return append(&mut self.body, data, len);
+            let start = self.body.len();
+            self.body.try_reserve(len).ok_or_else(|| no_memory(len))?;
+            data.serialize(Narrow(Append(&mut self.body)))?;
+            return check_written(self.body.len() - start, len);
         }
         let index = self.new_segment(identity, data, len)?;
         descriptor::write_segment(&mut self.body, fields, index, 0)
@@ -77,12 +77,12 @@ impl<'p> Serializer<'p> {
             Segments::Single(single) => {
                 let out = single.open(&mut self.body)?;
                 append(out, data, len)?;
-                single.close(identity, len)
+                Ok(single.close(identity, len))
             }
             Segments::Plan(numbering) => {
                 let mut copy = Vec::new();
                 append(&mut copy, data, len)?;
-                numbering.push_copy(copy)
+                Ok(numbering.push_copy(copy))
             }
         }
     }
@@ -118,7 +118,7 @@ impl<'p> Serializer<'p> {
 /// A description, then data.
 struct TensorParts<'s, 'p> {
     serializer: &'s mut Serializer<'p>,
-    fields: Vec<u8>,
+    fields: Fields,
     part: u8,
 }
 
@@ -139,7 +139,6 @@ impl Parts for TensorParts<'_, '_> {
         if self.part != 2 {
             return Err(incomplete());
         }
-        self.serializer.scratch = self.fields;
         Ok(())
     }
 }
@@ -204,10 +203,12 @@ fn measured(fields: &[u8]) -> Result<(usize, Device)> {
 
 fn append<D: ?Sized + Serialize>(out: &mut Vec<u8>, data: &D, len: usize) -> Result<()> {
     let start = out.len();
-    out.try_reserve(len)
-        .map_err(|_| Error::limit(format!("no memory for {len} more bytes of a message")))?;
+    out.try_reserve(len).map_err(|_| no_memory(len))?;
     data.serialize(Narrow(Append(out)))?;
-    let written = out.len() - start;
+    check_written(out.len() - start, len)
+}
+
+fn check_written(written: usize, len: usize) -> Result<()> {
     if written == len {
         return Ok(());
     }
@@ -215,6 +216,11 @@ fn append<D: ?Sized + Serialize>(out: &mut Vec<u8>, data: &D, len: usize) -> Res
         "a tensor's data has {written} bytes, its description asks for {}",
         to_u64(len)
     )))
+}
+
+#[cold]
+fn no_memory(len: usize) -> Error {
+    Error::limit(format!("no memory for {len} more bytes of a message"))
 }
 
 #[cold]

@@ -177,10 +177,7 @@ mod tests {
 
     #[test]
     fn a_bool_that_is_neither_0_nor_1_is_refused() {
-        assert_eq!(
-            elements::<bool>(&[0, 1, 1]).unwrap()[..],
-            [false, true, true]
-        );
+        assert_eq!(elements::<bool>(&[0, 1, 1]).unwrap()[..], [false, true, true]);
         assert!(elements::<bool>(&[0, 2]).is_err());
         assert!(elements_to_vec::<bool>(&[255]).is_err());
     }

@@ -86,27 +86,15 @@ mod tests {
 
     #[test]
     fn every_kind_prints() {
-        assert_eq!(
-            format!("{:?}", Tensor::scalar(true)),
-            "Tensor(bool [], true)"
-        );
-        assert_eq!(
-            format!("{:?}", Tensor::from(vec![-1i8, 2])),
-            "Tensor(i8 [2], -1 2)"
-        );
+        assert_eq!(format!("{:?}", Tensor::scalar(true)), "Tensor(bool [], true)");
+        assert_eq!(format!("{:?}", Tensor::from(vec![-1i8, 2])), "Tensor(i8 [2], -1 2)");
         assert_eq!(
             format!("{:?}", Tensor::from(Vec::<f64>::new()).view()),
             "TensorView(f64 [0])"
         );
         let complex = Tensor::from_bytes(DType::C64, &[1], vec![0, 0, 128, 63, 0, 0, 128, 191]);
-        assert_eq!(
-            format!("{:?}", complex.unwrap()),
-            "Tensor(c64 [1], 1.0 -1.0)"
-        );
+        assert_eq!(format!("{:?}", complex.unwrap()), "Tensor(c64 [1], 1.0 -1.0)");
         let packed = Tensor::from_bytes(DType::F4E2M1Fn, &[3], vec![0x21, 0x03]);
-        assert_eq!(
-            format!("{:?}", packed.unwrap()),
-            "Tensor(f4_e2m1fn [3], 0x2103)"
-        );
+        assert_eq!(format!("{:?}", packed.unwrap()), "Tensor(f4_e2m1fn [3], 0x2103)");
     }
 }

@@ -63,11 +63,7 @@ impl Tensor {
         check_count(elements.len(), shape)?;
         let mut copy = reserved(elements.len())?;
         copy.extend_from_slice(elements);
-        Ok(Self::from_parts(
-            E::DTYPE,
-            shape.into(),
-            from_elements(copy),
-        ))
+        Ok(Self::from_parts(E::DTYPE, shape.into(), from_elements(copy)))
     }
 
     /// Makes a vector the data of a tensor, without a copy (on a little-endian host).
@@ -87,11 +83,7 @@ impl Tensor {
     /// ```
     pub fn from_vec<E: Element>(elements: Vec<E>, shape: &[usize]) -> Result<Self> {
         check_count(elements.len(), shape)?;
-        Ok(Self::from_parts(
-            E::DTYPE,
-            shape.into(),
-            from_elements(elements),
-        ))
+        Ok(Self::from_parts(E::DTYPE, shape.into(), from_elements(elements)))
     }
 
     /// Makes row-major, little-endian bytes the data of a tensor, without a copy.
@@ -160,11 +152,7 @@ impl Tensor {
     #[inline]
     pub(crate) fn from_parts(dtype: DType, shape: Shape, bytes: Bytes) -> Self {
         debug_assert!(check_bytes(dtype, &shape, &bytes).is_ok());
-        Self {
-            dtype,
-            shape,
-            bytes,
-        }
+        Self { dtype, shape, bytes }
     }
 
     /// The type of the elements.
@@ -371,10 +359,7 @@ mod tests {
     #[test]
     fn empty_and_huge_dims_do_not_overflow() {
         let empty = Tensor::zeros(DType::F64, &[usize::MAX, usize::MAX, 0]).unwrap();
-        assert_eq!(
-            (empty.len(), empty.is_empty(), empty.bytes().len()),
-            (0, true, 0)
-        );
+        assert_eq!((empty.len(), empty.is_empty(), empty.bytes().len()), (0, true, 0));
         assert!(empty.elements::<f64>().unwrap().is_empty());
     }
 

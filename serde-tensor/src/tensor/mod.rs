@@ -30,8 +30,8 @@ pub use element::Element;
 pub use host::Tensor;
 pub use view::TensorView;
 
-pub(crate) use buffer::{aligned, aligned_copy};
+pub(crate) use buffer::{MAX_ALIGN, aligned, aligned_copy};
 pub(crate) use compact::compact;
-pub(crate) use number::Number;
 pub(crate) use element::{elements_to_vec, little_endian};
+pub(crate) use number::Number;
 pub(crate) use shape::{Shape, byte_len, check_bool, check_strides, is_row_major, strided_byte_len};

@@ -32,12 +32,9 @@ pub(crate) fn strided_byte_len(dtype: DType, shape: &[usize], strides: &[usize])
     if shape.contains(&0) {
         return Ok(0);
     }
-    let last = shape
-        .iter()
-        .zip(strides)
-        .try_fold(0usize, |sum, (&dim, &stride)| {
-            sum.checked_add((dim - 1).checked_mul(stride)?)
-        });
+    let last = shape.iter().zip(strides).try_fold(0usize, |sum, (&dim, &stride)| {
+        sum.checked_add((dim - 1).checked_mul(stride)?)
+    });
     last.and_then(|last| last.checked_add(1))
         .and_then(|count| bytes_of(dtype, count))
         .ok_or_else(|| too_large(shape))
@@ -155,9 +152,7 @@ fn check_ranks(shape: &[usize], strides: &[usize]) -> Result<()> {
 
 #[cold]
 fn too_large(shape: &[usize]) -> Error {
-    Error::limit(format!(
-        "a tensor of shape {shape:?} is longer than the address space"
-    ))
+    Error::limit(format!("a tensor of shape {shape:?} is longer than the address space"))
 }
 
 #[cfg(test)]
@@ -220,12 +215,9 @@ mod tests {
         assert!(accepted(&[2], &[HUGE]));
         assert!(accepted(&[0, 5], &[0, 0]));
         assert!(!accepted(&[2], &[0]));
-        assert!(!accepted(&[1 << 40], &[0]));
+        assert!(!accepted(&[HUGE], &[0]));
         assert!(!accepted(&[2, 3], &[1, 1]));
-        assert!(
-            !accepted(&[3, 3], &[2, 1]),
-            "a window slides over its own data"
-        );
+        assert!(!accepted(&[3, 3], &[2, 1]), "a window slides over its own data");
         assert!(accepted(&[3, 2], &[2, 1]));
         assert!(!accepted(&[2, 2], &[HUGE, HUGE]));
         assert!(!accepted(&[3, 2], &[HUGE, 1]));
@@ -257,9 +249,6 @@ mod tests {
         assert!(check_bool(&[]).is_ok());
         assert!(check_bool(&[0, 1, 1, 0]).is_ok());
         let error = check_bool(&[0, 1, 3, 255]).unwrap_err().to_string();
-        assert!(
-            error.contains("element 2") && error.contains("is 3"),
-            "{error}"
-        );
+        assert!(error.contains("element 2") && error.contains("is 3"), "{error}");
     }
 }

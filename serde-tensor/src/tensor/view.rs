@@ -47,11 +47,7 @@ impl<'a> TensorView<'a> {
     #[inline]
     pub(crate) fn from_parts(dtype: DType, shape: Shape, bytes: &'a [u8]) -> Self {
         debug_assert!(check_bytes(dtype, &shape, bytes).is_ok());
-        Self {
-            dtype,
-            shape,
-            bytes,
-        }
+        Self { dtype, shape, bytes }
     }
 
     /// The type of the elements.
@@ -166,10 +162,7 @@ mod tests {
         assert_eq!(TensorView::from(&tensor), view);
         assert_ne!(TensorView::new(DType::I16, &[2], &bytes).unwrap(), view);
         assert_ne!(TensorView::new(DType::U16, &[2, 1], &bytes).unwrap(), view);
-        assert_ne!(
-            TensorView::new(DType::U16, &[2], &[1, 0, 3, 0]).unwrap(),
-            tensor
-        );
+        assert_ne!(TensorView::new(DType::U16, &[2], &[1, 0, 3, 0]).unwrap(), tensor);
     }
 
     #[test]

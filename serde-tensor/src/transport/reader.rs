@@ -114,7 +114,7 @@ fn aligned_frame(buffer: Vec<u8>, old_gap: usize, align: usize) -> Bytes {
 }
 
 /// How many bytes lie before the first multiple of `align` in a buffer.
-fn gap(buffer: &Vec<u8>, align: usize) -> usize {
+fn gap(buffer: &[u8], align: usize) -> usize {
     let address = buffer.as_ptr().addr();
     address.next_multiple_of(align) - address
 }

@@ -5,10 +5,16 @@
 //!         └──────────────────────────── the fields, which also travel under other formats ──────────────────┘
 //! ```
 
+use smallvec::SmallVec;
+
+use super::buffer::Buffer;
 use super::{to_u64, varint};
 use crate::device::{Device, Pin};
 use crate::error::{Error, Result};
 use crate::tensor::{self, DType, Shape};
+
+/// The fields' bytes, which for most tensors are fewer than twenty.
+pub(crate) type Fields = SmallVec<[u8; 48]>;
 
 const INLINE: u8 = 0;
 const SEGMENT: u8 = 1;
@@ -39,11 +45,11 @@ pub(crate) enum Place<'de> {
 
 impl Descriptor {
     /// Appends the fields.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, out: &mut Fields) {
         let (device_type, device_index) = self.device.dlpack();
-        let flags = u8::from(self.requires_grad) * REQUIRES_GRAD
-            | u8::from(self.strides.is_some()) * STRIDED
-            | pin_bits(self.pin) << PIN_SHIFT;
+        let flags = (u8::from(self.requires_grad) * REQUIRES_GRAD)
+            | (u8::from(self.strides.is_some()) * STRIDED)
+            | (pin_bits(self.pin) << PIN_SHIFT);
         out.extend_from_slice(&[self.dtype.code(), self.dtype.bits(), flags, device_type]);
         varint::write(out, device_index);
         varint::write(out, to_u64(self.shape.len()));
@@ -57,7 +63,7 @@ impl Descriptor {
     /// The shape is not looked at beyond its rank: see [`data_len`](Self::data_len).
     pub(crate) fn read(bytes: &mut &[u8], max_rank: usize) -> Result<Self> {
         let Some((&[code, bits, flags, device_type], rest)) = bytes.split_first_chunk() else {
-            return Err(Error::eof("a tensor's description is cut short"));
+            return Err(cut_short());
         };
         *bytes = rest;
         let dtype = DType::from_dlpack(code, bits)
@@ -107,13 +113,13 @@ impl Descriptor {
     }
 }
 
-/// A whole payload, as borrowed parts: the fields and the place of the data.
-pub(crate) fn split(payload: &[u8], max_rank: usize) -> Result<(Descriptor, &[u8], Place<'_>)> {
+/// A whole payload, as borrowed parts: the fields, which are not looked into, and the place of the data.
+pub(crate) fn split(payload: &[u8]) -> Result<(&[u8], Place<'_>)> {
     let Some((&form, fields)) = payload.split_first() else {
         return Err(Error::eof("a tensor's description is empty"));
     };
     let mut rest = fields;
-    let descriptor = Descriptor::read(&mut rest, max_rank)?;
+    skip(&mut rest)?;
     let fields = &fields[..fields.len() - rest.len()];
     let place = match form {
         INLINE => Place::Inline(rest),
@@ -127,26 +133,48 @@ pub(crate) fn split(payload: &[u8], max_rank: usize) -> Result<(Descriptor, &[u8
         }
         _ => return Err(Error::syntax(format!("unknown tensor form {form}"))),
     };
-    Ok((descriptor, fields, place))
+    Ok((fields, place))
+}
+
+/// Passes over the fields at the front of `bytes`.
+fn skip(bytes: &mut &[u8]) -> Result<()> {
+    let Some((&[_, _, flags, _], rest)) = bytes.split_first_chunk() else {
+        return Err(cut_short());
+    };
+    *bytes = rest;
+    varint::read(bytes)?;
+    let rank = varint::read(bytes)?;
+    let mut numbers = if flags & STRIDED == 0 { rank } else { rank.saturating_mul(2) };
+    while numbers > 0 {
+        let (&byte, rest) = bytes.split_first().ok_or_else(cut_short)?;
+        *bytes = rest;
+        numbers -= u64::from(byte < 0x80);
+    }
+    Ok(())
+}
+
+#[cold]
+fn cut_short() -> Error {
+    Error::eof("a tensor's description is cut short")
 }
 
 /// Appends a whole payload, with the ext header before it, up to inline data of `len` bytes.
-pub(crate) fn write_inline(out: &mut Vec<u8>, fields: &[u8], len: usize) -> Result<()> {
+pub(crate) fn write_inline(out: &mut Buffer, fields: &[u8], len: usize) -> Result<()> {
     super::write::ext(out, super::ext::TENSOR, 1 + fields.len() + len)?;
     out.push(INLINE);
-    out.extend_from_slice(fields);
+    out.put_short(fields);
     Ok(())
 }
 
 /// Appends a whole payload, with the ext header before it, whose data is in a segment.
-pub(crate) fn write_segment(out: &mut Vec<u8>, fields: &[u8], index: u64, offset: u64) -> Result<()> {
-    let mut place = Vec::with_capacity(4);
+pub(crate) fn write_segment(out: &mut Buffer, fields: &[u8], index: u64, offset: u64) -> Result<()> {
+    let mut place = Fields::new();
     varint::write(&mut place, index);
     varint::write(&mut place, offset);
     super::write::ext(out, super::ext::TENSOR, 1 + fields.len() + place.len())?;
     out.push(SEGMENT);
-    out.extend_from_slice(fields);
-    out.extend_from_slice(&place);
+    out.put_short(fields);
+    out.put_short(&place);
     Ok(())
 }
 

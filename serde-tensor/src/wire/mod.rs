@@ -2,11 +2,13 @@
 //!
 //! `docs/spec/` is the reference; the numbers in comments are its sections.
 
+pub(crate) mod buffer;
 pub(crate) mod checksum;
 pub(crate) mod descriptor;
 pub(crate) mod frame;
 pub(crate) mod path;
 pub(crate) mod read;
+mod text;
 pub(crate) mod varint;
 pub(crate) mod write;
 

@@ -89,12 +89,13 @@ impl<'b> Walk<'b> {
         let mut path = String::new();
         for open in &self.open {
             match open.kind {
-                Kind::Array => push_index(&mut path, open.reached.saturating_sub(1)),
+                Kind::Array if open.reached > 0 => push_index(&mut path, open.reached - 1),
                 // Keys and values take turns, and a key is named by the map that holds it.
                 Kind::Map if open.reached > 0 && open.reached % 2 == 0 => {
                     push_key(&mut path, &self.cursor.bytes()[open.key..]);
                 }
-                Kind::Map | Kind::Some => {}
+                // The container itself, none of whose items was reached.
+                Kind::Array | Kind::Map | Kind::Some => {}
             }
         }
         path
@@ -191,6 +192,7 @@ mod tests {
     #[test]
     fn an_item_is_named_by_the_way_to_it() {
         assert_eq!(locate(BODY, 0).0, "");
+        assert_eq!(path_of(0x92), "layers");
         assert_eq!(path_of(0xc0), "layers[0]");
         assert_eq!(path_of(0x05), "layers[1].weight");
         assert_eq!(path_of(0xc3), "layers[1][7][0]");

@@ -1,6 +1,6 @@
 //! MessagePack, read token by token.
 
-use super::to_u64;
+use super::{text, to_u64};
 use crate::error::{Error, Result};
 
 /// One MessagePack item; for a container its header only.
@@ -26,8 +26,10 @@ pub(crate) enum Token<'de> {
 /// A place in a body.
 #[derive(Clone)]
 pub(crate) struct Cursor<'de> {
+    /// The whole body.
     bytes: &'de [u8],
-    position: usize,
+    /// What is left of it.
+    rest: &'de [u8],
     /// The offset of `bytes` in the message, for errors.
     base: u64,
     /// The body is still being written: counts may promise more than is there.
@@ -38,7 +40,7 @@ impl<'de> Cursor<'de> {
     pub(crate) fn new(bytes: &'de [u8], base: u64) -> Self {
         Self {
             bytes,
-            position: 0,
+            rest: bytes,
             base,
             unfinished: false,
         }
@@ -52,8 +54,9 @@ impl<'de> Cursor<'de> {
         }
     }
 
+    #[inline]
     pub(crate) fn position(&self) -> usize {
-        self.position
+        self.bytes.len() - self.rest.len()
     }
 
     pub(crate) fn bytes(&self) -> &'de [u8] {
@@ -65,29 +68,104 @@ impl<'de> Cursor<'de> {
         self.base.saturating_add(to_u64(position))
     }
 
+    #[inline]
     pub(crate) fn rest(&self) -> &'de [u8] {
-        &self.bytes[self.position..]
+        self.rest
     }
 
     /// Goes back to a position that [`position`](Self::position) returned.
     pub(crate) fn rewind(&mut self, position: usize) {
-        self.position = position.min(self.bytes.len());
+        self.rest = &self.bytes[position.min(self.bytes.len())..];
     }
 
     /// The next marker byte, not taken.
     #[inline]
     pub(crate) fn peek(&self) -> Result<u8> {
-        match self.bytes.get(self.position) {
+        match self.rest.first() {
             Some(&marker) => Ok(marker),
             None => Err(self.ended("a value")),
         }
     }
 
-    /// Takes one item.
+    /// Takes a number that is not negative, if that is what comes next and it is nowhere near the end.
     #[inline]
+    pub(crate) fn quick_unsigned(&mut self) -> Option<u64> {
+        let (&[marker, payload @ ..], _) = self.rest.split_first_chunk::<9>()?;
+        if marker < 0x80 {
+            self.rest = &self.rest[1..];
+            return Some(u64::from(marker));
+        }
+        if marker & 0xfc != 0xcc {
+            return None;
+        }
+        // The last two bits of the marker are log2 of the payload's width.
+        let width = 1usize << (marker & 3);
+        self.rest = &self.rest[1 + width..];
+        Some(u64::from_be_bytes(payload) >> (64 - 8 * width))
+    }
+
+    /// Takes a float of 32 bits, if that is what comes next.
+    #[inline]
+    pub(crate) fn quick_f32(&mut self) -> Option<f32> {
+        let (&[0xca, a, b, c, d], rest) = self.rest.split_first_chunk::<5>()? else {
+            return None;
+        };
+        self.rest = rest;
+        Some(f32::from_bits(u32::from_be_bytes([a, b, c, d])))
+    }
+
+    /// Takes a float of 64 bits, if that is what comes next.
+    #[inline]
+    pub(crate) fn quick_f64(&mut self) -> Option<f64> {
+        let (&[0xcb, payload @ ..], rest) = self.rest.split_first_chunk::<9>()? else {
+            return None;
+        };
+        self.rest = rest;
+        Some(f64::from_bits(u64::from_be_bytes(payload)))
+    }
+
+    /// Takes a string of up to 16 bytes, if that is what comes next, it is ASCII, and it is nowhere near the end.
+    #[inline]
+    pub(crate) fn quick_str(&mut self) -> Option<&'de str> {
+        let (&marker, rest) = self.rest.split_first()?;
+        if marker & 0xe0 != 0xa0 {
+            return None;
+        }
+        let text = text::short_ascii(rest, usize::from(marker & 0x1f))?;
+        self.rest = &rest[text.len()..];
+        Some(text)
+    }
+
+    /// Takes the header of an array of up to 15 elements, if that is what comes next.
+    #[inline]
+    pub(crate) fn quick_array(&mut self) -> Option<usize> {
+        self.quick_header(0x90, 1)
+    }
+
+    /// Takes the header of a map of up to 15 entries, if that is what comes next.
+    #[inline]
+    pub(crate) fn quick_map(&mut self) -> Option<usize> {
+        self.quick_header(0x80, 2)
+    }
+
+    #[inline]
+    fn quick_header(&mut self, kind: u8, each: usize) -> Option<usize> {
+        let (&marker, rest) = self.rest.split_first()?;
+        let len = usize::from(marker & 0x0f);
+        if marker & 0xf0 != kind || len * each > rest.len() {
+            return None;
+        }
+        self.rest = rest;
+        Some(len)
+    }
+
+    /// Takes one item.
+    #[inline(never)]
     pub(crate) fn token(&mut self) -> Result<Token<'de>> {
-        let marker = self.peek()?;
-        self.position += 1;
+        let Some((&marker, rest)) = self.rest.split_first() else {
+            return Err(self.ended("a value"));
+        };
+        self.rest = rest;
         Ok(match marker {
             0x00..=0x7f => Token::Unsigned(u64::from(marker)),
             0x80..=0x8f => self.map(usize::from(marker & 0x0f))?,
@@ -157,7 +235,7 @@ impl<'de> Cursor<'de> {
             }
             _ => {
                 let message = format!("byte {marker:#04x} starts no MessagePack value");
-                return Err(Error::syntax(message).at(self.offset_of(self.position - 1)));
+                return Err(Error::syntax(message).at(self.offset_of(self.position() - 1)));
             }
         })
     }
@@ -181,17 +259,19 @@ impl<'de> Cursor<'de> {
     #[inline]
     pub(crate) fn utf8(&self, bytes: &'de [u8]) -> Result<&'de str> {
         std::str::from_utf8(bytes).map_err(|error| {
-            let start = self.position - bytes.len();
+            let start = self.position() - bytes.len();
             Error::syntax(format!("a string is not UTF-8: {error}"))
                 .at(self.offset_of(start + error.valid_up_to()))
         })
     }
 
+    #[inline]
     fn array(&self, len: usize) -> Result<Token<'de>> {
         self.justified(len, 1, "an array", "elements")?;
         Ok(Token::Array(len))
     }
 
+    #[inline]
     fn map(&self, len: usize) -> Result<Token<'de>> {
         self.justified(len, 2, "a map", "entries")?;
         Ok(Token::Map(len))
@@ -200,14 +280,14 @@ impl<'de> Cursor<'de> {
     /// Refuses a count that the rest of the input cannot hold, before anybody allocates for it.
     #[inline]
     fn justified(&self, len: usize, each: usize, what: &str, parts: &str) -> Result<()> {
-        let left = self.bytes.len() - self.position;
+        let left = self.rest.len();
         if len.checked_mul(each).is_some_and(|least| least <= left) || self.unfinished {
             return Ok(());
         }
         Err(Error::eof(format!(
             "{what} of {len} {parts} does not fit into the {left} bytes left"
         ))
-        .at(self.offset_of(self.position)))
+        .at(self.offset_of(self.position())))
     }
 
     fn text(&mut self, utf8: bool, len: usize) -> Result<Token<'de>> {
@@ -238,24 +318,24 @@ impl<'de> Cursor<'de> {
 
     #[inline]
     fn take(&mut self, len: usize, what: &str) -> Result<&'de [u8]> {
-        match self.rest().split_at_checked(len) {
-            Some((taken, _)) => {
-                self.position += len;
+        match self.rest.split_at_checked(len) {
+            Some((taken, rest)) => {
+                self.rest = rest;
                 Ok(taken)
             }
             None => Err(Error::eof(format!(
                 "{what} of {len} bytes is cut short: {} bytes left",
-                self.rest().len()
+                self.rest.len()
             ))
-            .at(self.offset_of(self.position))),
+            .at(self.offset_of(self.position()))),
         }
     }
 
     #[inline]
     fn chunk<const N: usize>(&mut self) -> Result<[u8; N]> {
-        match self.rest().first_chunk() {
-            Some(chunk) => {
-                self.position += N;
+        match self.rest.split_first_chunk() {
+            Some((chunk, rest)) => {
+                self.rest = rest;
                 Ok(*chunk)
             }
             None => Err(self.ended("a number or length")),

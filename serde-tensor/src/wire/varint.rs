@@ -1,9 +1,10 @@
 //! `uv`: unsigned LEB128 in its shortest form.
 
+use super::descriptor::Fields;
 use crate::error::{Error, Result};
 
 /// Appends `n`.
-pub(crate) fn write(out: &mut Vec<u8>, mut n: u64) {
+pub(crate) fn write(out: &mut Fields, mut n: u64) {
     while n >= 0x80 {
         out.push((n & 0x7f) as u8 | 0x80);
         n >>= 7;
@@ -34,14 +35,14 @@ pub(crate) fn read(bytes: &mut &[u8]) -> Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{read, write};
+    use super::{Fields, read, write};
     use crate::error::Category;
 
     #[test]
     fn every_width_comes_back() {
         for shift in 0..64 {
             for n in [1u64 << shift, (1 << shift) - 1, u64::MAX >> shift] {
-                let mut out = Vec::new();
+                let mut out = Fields::new();
                 write(&mut out, n);
                 out.push(0xaa);
                 let mut rest = out.as_slice();

@@ -150,12 +150,7 @@ fn rule_0_comes_before_all_others_and_misses_nothing() {
 #[test]
 fn source_means_the_recorded_device_at_every_rule() {
     for (placement, field, pin, rule) in [
-        (
-            Placement::Source,
-            FieldDevice::Auto,
-            Pin::None,
-            Rule::Placement,
-        ),
+        (Placement::Source, FieldDevice::Auto, Pin::None, Rule::Placement),
         (Placement::Auto, FieldDevice::Source, Pin::None, Rule::Field),
         (Placement::Auto, FieldDevice::Auto, Pin::Source, Rule::Pin),
     ] {
@@ -202,11 +197,7 @@ fn the_map_is_applied_to_whatever_rule_chose_once() {
         let (mut request, ambient) = with(&[rule]);
         request.device_map = map;
         let decision = outcome((request, ambient), &MANY);
-        assert_eq!(
-            (decision.device, decision.wanted),
-            (device, device),
-            "rule {rule}"
-        );
+        assert_eq!((decision.device, decision.wanted), (device, device), "rule {rule}");
     }
 }
 
@@ -247,27 +238,18 @@ fn the_map_never_moves_what_is_kept_on_the_cpu() {
         device_map,
         ..request()
     };
-    assert_eq!(
-        outcome((named, Ambient::default()), &MANY).device,
-        Device::Cuda(1)
-    );
+    assert_eq!(outcome((named, Ambient::default()), &MANY).device, Device::Cuda(1));
 }
 
 #[test]
 fn the_map_is_applied_before_availability_is_looked_at() {
     let request = Request {
         recorded: Device::Cuda(3),
-        device_map: &[
-            (Device::Cuda(3), Device::Cuda(0)),
-            (Device::Cuda(9), Device::Cuda(8)),
-        ],
+        device_map: &[(Device::Cuda(3), Device::Cuda(0)), (Device::Cuda(9), Device::Cuda(8))],
         on_missing: OnMissing::Error,
         ..request()
     };
-    assert_eq!(
-        outcome((request, Ambient::default()), &ONE_GPU).device,
-        Device::Cuda(0)
-    );
+    assert_eq!(outcome((request, Ambient::default()), &ONE_GPU).device, Device::Cuda(0));
     let error = decide_under(
         &Request {
             recorded: Device::Cuda(9),
@@ -292,16 +274,7 @@ fn a_missing_device_falls_back_to_the_first_of_its_kind_then_to_the_cpu() {
         (&NO_GPU, Device::from_dlpack(1, 4), Device::Cpu),
         (&NO_GPU, Device::from_dlpack(12, 0), Device::Cpu),
     ] {
-        let decision = outcome(
-            (
-                Request {
-                    recorded,
-                    ..request()
-                },
-                Ambient::default(),
-            ),
-            machine,
-        );
+        let decision = outcome((Request { recorded, ..request() }, Ambient::default()), machine);
         assert_eq!((decision.wanted, decision.device), (recorded, device));
         assert!(decision.is_fallback());
     }
@@ -314,10 +287,7 @@ fn the_cpu_is_there_even_if_nobody_says_so() {
         on_missing: OnMissing::Error,
         ..request()
     };
-    assert_eq!(
-        outcome((request, Ambient::default()), &NO_GPU).device,
-        Device::Cpu
-    );
+    assert_eq!(outcome((request, Ambient::default()), &NO_GPU).device, Device::Cpu);
 }
 
 #[test]
@@ -344,9 +314,7 @@ fn an_error_names_the_device_what_chose_it_what_there_is_and_why() {
         .unwrap_err()
         .to_string();
     assert!(
-        message.contains("device mps")
-            && message.contains("available: cpu")
-            && !message.contains('('),
+        message.contains("device mps") && message.contains("available: cpu") && !message.contains('('),
         "{message}"
     );
 }
