@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::device::Device;
+use crate::device::{Device, Pin, Placement};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::tensor::{DType, Shape};
@@ -29,6 +29,7 @@ pub struct TensorInfo {
     strides: Option<Shape>,
     device: Device,
     requires_grad: bool,
+    pin: Placement,
     bytes: usize,
     segment: Option<u64>,
 }
@@ -94,6 +95,11 @@ fn info(path: String, payload: &[u8], limits: &Limits) -> Result<TensorInfo> {
         strides: descriptor.strides,
         device: descriptor.device,
         requires_grad: descriptor.requires_grad,
+        pin: match descriptor.pin {
+            Pin::None => Placement::Auto,
+            Pin::KeepCpu => Placement::KeepCpu,
+            Pin::Source => Placement::Source,
+        },
         segment: match place {
             Place::Inline(_) => None,
             Place::Segment { index, .. } => Some(index),
@@ -147,6 +153,11 @@ impl TensorInfo {
     /// Whether it required a gradient.
     pub fn requires_grad(&self) -> bool {
         self.requires_grad
+    }
+
+    /// Where its sender asks for it: [`Placement::Auto`] if that says nothing.
+    pub fn pin(&self) -> Placement {
+        self.pin
     }
 
     /// The length of its data in bytes.

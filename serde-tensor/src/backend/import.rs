@@ -100,13 +100,13 @@ impl<'de> Import<'de> {
     ///
     /// Tensors that name the same or overlapping bytes of a message get the same or overlapping memory (a segment is copied
     /// once, and whole), unless [`Decoder::detach`](crate::Decoder::detach) is on.
-    pub fn to_bytes(self, align: usize) -> Result<(Bytes, Transfer)> {
+    pub fn to_bytes(&self, align: usize) -> Result<(Bytes, Transfer)> {
         if self.strides().is_some() {
             let compact = self.row_major()?.into_owned();
             return Ok((tensor::aligned(compact, align), Transfer::Copied));
         }
         let Cow::Borrowed(data) = self.data else {
-            return Ok((tensor::aligned(self.data.into_owned(), align), Transfer::Copied));
+            return Ok((tensor::aligned_copy(&self.data, align), Transfer::Copied));
         };
         if let Some(shared) = self.context.share(data)
             && shared.as_ptr().addr().is_multiple_of(align)
