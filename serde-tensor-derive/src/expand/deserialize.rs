@@ -6,7 +6,7 @@ use quote::{ToTokens, quote};
 use super::{borrow, bounds};
 use crate::model::Container;
 
-/// ```ignore
+/// ```text
 /// impl<'de> serde::Deserialize<'de> for Rollout {
 ///     fn deserialize<__D: Deserializer<'de>>(deserializer: __D) -> Result<Self, __D::Error> {
 ///         use __tensor::MirrorFailed as _;    // has a `deserialize` too, if serde's derive has reported an error

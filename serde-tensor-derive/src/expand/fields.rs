@@ -9,7 +9,7 @@ use crate::parse::FieldMark;
 
 /// The static cell of each marked field, and the adapter that the mirror names in `serialize_with`:
 ///
-/// ```ignore
+/// ```text
 /// static __SITE0: __tensor::Site =
 ///     __tensor::Site::new("Rollout", "rewards", __tensor::FieldDevice::KeepCpu);
 ///

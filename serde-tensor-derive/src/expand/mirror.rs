@@ -12,7 +12,7 @@ use crate::model::{Container, Data, Field, Fields, Style, Variant};
 
 /// The mirror: the user's fields and `#[serde(…)]` attributes, with an adapter on each marked field.
 ///
-/// ```ignore
+/// ```text
 /// #[derive(__tensor::serde::Serialize)]
 /// #[serde(rename_all = "camelCase")]                                   // the user's
 /// #[serde(crate = "::serde_tensor::__private::serde", remote = "Rollout", bound(serialize = "T: …"))]

@@ -16,7 +16,7 @@ use crate::model::Container;
 
 /// Everything for one direction of one type.
 ///
-/// ```ignore
+/// ```text
 /// const _: () = {
 ///     use ::serde_tensor::__private as __tensor;
 ///     use __tensor::UnknownFacts as _;

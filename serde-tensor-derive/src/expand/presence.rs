@@ -10,7 +10,7 @@ use crate::types;
 
 /// For each unmarked field of a concrete type:
 ///
-/// ```ignore
+/// ```text
 /// const _: () = __tensor::check_unmarked(
 ///     __tensor::Probe::<Vec<Tensor>>::I8.unmarked,
 ///     "the field `hidden` of `Rollout` holds tensors: mark it with `#[tensor]`",
@@ -41,7 +41,7 @@ pub(crate) fn checks(container: &Container<'_>) -> TokenStream {
 
 /// The level constants and the presence, each level from the fields' level below:
 ///
-/// ```ignore
+/// ```text
 /// const PRESENCE: Presence = <Self as TensorSerialize>::I8.marked.presence;
 /// const I8: Facts = Facts::both(Claim::all(&[
 ///     __tensor::Probe::<Tensor>::I7.marked,

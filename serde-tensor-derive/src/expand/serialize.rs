@@ -6,7 +6,7 @@ use quote::{ToTokens, quote};
 use super::{bounds, presence};
 use crate::model::{Container, Data, Field, Variant};
 
-/// ```ignore
+/// ```text
 /// impl serde::Serialize for Rollout {
 ///     fn serialize<__S: Serializer>(&self, serializer: __S) -> Result<__S::Ok, __S::Error> {
 ///         use __tensor::MirrorFailed as _;    // has a `serialize` too, if serde's derive has reported an error
@@ -107,7 +107,7 @@ fn impls(
 
 /// Whether a value holds a tensor: marked fields first, then those one cannot see into.
 ///
-/// ```ignore
+/// ```text
 /// false || __tensor::Probe::<Tensor>::contains(&self.rewards)
 ///     || (!Option::is_none(&self.hidden) && __tensor::Probe::<…>::contains(&self.hidden))   // skip_serializing_if
 ///     || __tensor::contains_unmarked(__tensor::Probe::<BTreeMap<String, f64>>::I8.unmarked, &self.info)
@@ -140,7 +140,7 @@ fn contains(container: &Container<'_>) -> TokenStream {
 
 /// Shows the visitor the marked fields.
 ///
-/// ```ignore
+/// ```text
 /// __tensor::Probe::<Tensor>::visit(&self.rewards, visitor)?;
 /// if !Option::is_none(&self.hidden) {
 ///     __tensor::Probe::<Option<Vec<Tensor>>>::visit(&self.hidden, visitor)?;

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use super::Storage;
-use crate::device::Device;
+use crate::device::{Device, Pin};
 use crate::error::{Error, Result};
 use crate::tensor::{self, DType, Element, Shape};
+use crate::wire::descriptor::{self, Fields};
 
 /// What a tensor is: dtype, shape, strides, device.
 ///
@@ -68,6 +69,18 @@ impl Description {
         self
     }
 
+    /// The description as it travels.
+    pub(crate) fn fields(&self, pin: Pin) -> Fields {
+        descriptor::fields(
+            self.dtype,
+            self.requires_grad,
+            pin,
+            self.device,
+            &self.shape,
+            self.strides.as_deref(),
+        )
+    }
+
     /// The length of the data in bytes, after checking shape and strides.
     pub(crate) fn data_len(&self) -> Result<usize> {
         match &self.strides {
@@ -111,8 +124,13 @@ impl<'a> HostBytes<'a> {
         Self(Source::Copied(Box::new(copy)))
     }
 
-    pub(crate) fn is_borrowed(&self) -> bool {
-        matches!(self.0, Source::Borrowed(_))
+    /// The bytes, which are `len`, where they are lent.
+    pub(crate) fn lent(&self, len: usize) -> Result<Option<&'a [u8]>> {
+        match self.0 {
+            Source::Borrowed(bytes) if bytes.len() == len => Ok(Some(bytes)),
+            Source::Borrowed(bytes) => Err(wrong_length(bytes.len(), len)),
+            Source::Copied(_) => Ok(None),
+        }
     }
 
     /// Hands all bytes to `sink`, which are `len`, or it is an error.
@@ -131,9 +149,7 @@ impl<'a> HostBytes<'a> {
 
     /// The bytes in one piece.
     pub(crate) fn to_contiguous(&self, len: usize) -> Result<Cow<'a, [u8]>> {
-        if let Source::Borrowed(bytes) = self.0
-            && bytes.len() == len
-        {
+        if let Some(bytes) = self.lent(len)? {
             return Ok(Cow::Borrowed(bytes));
         }
         let mut copy = Vec::new();

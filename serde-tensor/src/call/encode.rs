@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use super::effective;
 use crate::device::{Device, FieldDevice, Pin, Site};
 use crate::error::Error;
+use crate::wire::descriptor::Fields;
 
 thread_local! {
     static STACK: RefCell<Stack> = const { RefCell::new(Stack { sites: Vec::new(), calls: Vec::new(), next: 0 }) };
@@ -167,6 +168,8 @@ pub(crate) struct Identity {
     pub(crate) len: usize,
     /// Where its data is.
     pub(crate) place: Option<Storage>,
+    /// Its description, where its bytes follow at once and alone.
+    pub(crate) fields: Option<Fields>,
     /// What keeps that place from being used anew, if the offer asked for it and there is such a thing.
     pub(crate) owner: Option<Box<dyn Any>>,
 }

@@ -10,9 +10,10 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serializer};
 
-use super::payload::{descriptor, row_major};
+use super::payload::row_major;
 use super::{Raw, Source};
 use crate::backend::Description;
+use crate::call::encode;
 use crate::device::{Device, Pin};
 use crate::error::Result;
 use crate::tensor::{DType, Shape};
@@ -32,14 +33,14 @@ pub(super) fn serialize<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     let data = row_major(source, description, len)?;
-    let Descriptor {
+    let &Description {
         dtype,
         requires_grad,
-        pin,
         device,
-        shape,
-        strides: _,
-    } = descriptor(description.clone());
+        ref shape,
+        ..
+    } = description;
+    let pin = encode::pin();
     let optional = [!device.is_cpu(), requires_grad, pin != Pin::None];
     let entries = 3 + optional.iter().filter(|&&there| there).count();
     let mut map = serializer.serialize_map(Some(entries))?;

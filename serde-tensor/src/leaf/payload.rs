@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::mem;
 
 use serde::ser::{SerializeSeq as _, SerializeTuple as _};
 use serde::{Serialize, Serializer, ser::Error as _};
 
 use super::{ByteString, Source, map_form};
-use crate::backend::Description;
+use crate::backend::{Description, HostBytes};
 use crate::call::encode::{self, Identity};
 use crate::device::warn;
 use crate::error::{Error, Result};
-use crate::wire::descriptor::{Descriptor, Fields};
 
 /// The content of the newtype struct [`TOKEN`](super::TOKEN).
 pub(crate) struct Payload<'a>(pub(crate) &'a dyn Source);
@@ -31,45 +31,33 @@ impl Serialize for Payload<'_> {
         if serializer.is_human_readable() {
             return map_form::serialize(self.0, &description, len, serializer);
         }
+        let bytes = self.0.host_bytes().map_err(encode::fail)?;
+        let mut fields = description.fields(encode::pin());
         if let Some(keep_above) = offer {
-            encode::identify(self.identity(&description, len, keep_above));
+            // Of a wrong length they take the way of pieces, which says so.
+            let lent = bytes.lent(len).unwrap_or_default();
+            let keep = description.storage.is_some() && len > keep_above;
+            encode::identify(Identity {
+                key: self.0.key(),
+                device: description.device,
+                len,
+                place: description.storage,
+                owner: if keep { self.0.keep_alive() } else { None },
+                fields: lent.map(|_| mem::take(&mut fields)),
+            });
+            // Bytes at hand are handed over at once, and the description came with the identity.
+            if let Some(lent) = lent {
+                return serializer.serialize_bytes(lent);
+            }
         }
-        let mut fields = Fields::new();
-        descriptor(description).write(&mut fields);
         let mut tuple = serializer.serialize_tuple(2)?;
         tuple.serialize_element(&ByteString(Cow::Borrowed(&fields)))?;
         tuple.serialize_element(&Data {
-            source: self.0,
+            bytes: &bytes,
             len,
             pieces: offer.is_some(),
         })?;
         tuple.end()
-    }
-}
-
-impl Payload<'_> {
-    fn identity(&self, description: &Description, len: usize, keep_above: usize) -> Identity {
-        Identity {
-            key: self.0.key(),
-            device: description.device,
-            len,
-            place: description.storage,
-            owner: (description.storage.is_some() && len > keep_above)
-                .then(|| self.0.keep_alive())
-                .flatten(),
-        }
-    }
-}
-
-/// The description as it travels: with what the fields around the tensor ask.
-pub(super) fn descriptor(description: Description) -> Descriptor {
-    Descriptor {
-        dtype: description.dtype,
-        requires_grad: description.requires_grad,
-        pin: encode::pin(),
-        device: description.device,
-        shape: description.shape,
-        strides: description.strides,
     }
 }
 
@@ -86,7 +74,7 @@ fn warn_of_copy(description: &Description, len: usize) {
 
 /// A tensor's data, which is not read before it is asked for: a plan does not ask.
 struct Data<'a> {
-    source: &'a dyn Source,
+    bytes: &'a HostBytes<'a>,
     len: usize,
     /// The serializer is this crate's, which takes a sequence of byte strings for their concatenation.
     pieces: bool,
@@ -94,16 +82,14 @@ struct Data<'a> {
 
 impl Serialize for Data<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let bytes = self.source.host_bytes().map_err(encode::fail)?;
-        // Bytes at hand go in one piece.
-        if !self.pieces || bytes.is_borrowed() {
-            let bytes = bytes.to_contiguous(self.len).map_err(encode::fail)?;
+        if !self.pieces {
+            let bytes = self.bytes.to_contiguous(self.len).map_err(encode::fail)?;
             return serializer.serialize_bytes(&bytes);
         }
         let mut seq = serializer.serialize_seq(None)?;
         // The serializer's own error has no place in this crate's, so it waits outside.
         let refused: Cell<Option<S::Error>> = Cell::new(None);
-        let read = bytes.read(self.len, &mut |piece| {
+        let read = self.bytes.read(self.len, &mut |piece| {
             seq.serialize_element(&ByteString(Cow::Borrowed(piece))).map_err(|error| {
                 refused.set(Some(error));
                 Error::data("the data was refused")

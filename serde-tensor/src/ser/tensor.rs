@@ -1,5 +1,7 @@
 //! Tensors and extension values being written.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::narrow::{Append, Narrow, Parts};
@@ -7,6 +9,7 @@ use super::{Segments, Serializer};
 use crate::call::encode::{self, Identity, Offer};
 use crate::device::{Device, DeviceCopies, warn};
 use crate::error::{Error, Result};
+use crate::leaf::ByteString;
 use crate::wire::descriptor::{self, Descriptor, Fields};
 use crate::wire::{self, path, to_u64, write};
 
@@ -42,8 +45,12 @@ impl Serializer<'_> {
     }
 
     /// Writes a tensor. Its data is read only if it is not borrowed by a plan.
-    fn write_tensor<D: ?Sized + Serialize>(&mut self, fields: &[u8], data: &D) -> Result<()> {
-        let identity = encode::take_identity();
+    fn write_tensor<D: ?Sized + Serialize>(
+        &mut self,
+        identity: Option<Identity>,
+        fields: &[u8],
+        data: &D,
+    ) -> Result<()> {
         let (len, device) = match &identity {
             Some(identity) => (identity.len, identity.device),
             None => measured(fields)?,
@@ -123,6 +130,14 @@ struct TensorParts<'s, 'p> {
 }
 
 impl Parts for TensorParts<'_, '_> {
+    /// Data alone: the tensor is this crate's, and took up the offer.
+    fn bytes(self, data: &[u8]) -> Result<()> {
+        let mut identity = encode::take_identity().ok_or_else(incomplete)?;
+        let fields = identity.fields.take().ok_or_else(incomplete)?;
+        let data = ByteString(Cow::Borrowed(data));
+        self.serializer.write_tensor(Some(identity), &fields, &data)
+    }
+
     fn element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
         self.part = self.part.saturating_add(1);
         match self.part {
@@ -130,7 +145,7 @@ impl Parts for TensorParts<'_, '_> {
                 self.fields.clear();
                 value.serialize(Narrow(Append(&mut self.fields)))
             }
-            2 => self.serializer.write_tensor(&self.fields, value),
+            2 => self.serializer.write_tensor(encode::take_identity(), &self.fields, value),
             _ => Err(incomplete()),
         }
     }

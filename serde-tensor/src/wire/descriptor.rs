@@ -43,21 +43,30 @@ pub(crate) enum Place<'de> {
     Segment { index: u64, offset: u64 },
 }
 
-impl Descriptor {
-    /// Appends the fields.
-    pub(crate) fn write(&self, out: &mut Fields) {
-        let (device_type, device_index) = self.device.dlpack();
-        let flags = (u8::from(self.requires_grad) * REQUIRES_GRAD)
-            | (u8::from(self.strides.is_some()) * STRIDED)
-            | (pin_bits(self.pin) << PIN_SHIFT);
-        out.extend_from_slice(&[self.dtype.code(), self.dtype.bits(), flags, device_type]);
-        varint::write(out, device_index);
-        varint::write(out, to_u64(self.shape.len()));
-        for &n in self.shape.iter().chain(self.strides.iter().flatten()) {
-            varint::write(out, to_u64(n));
-        }
+/// The fields' bytes.
+pub(crate) fn fields(
+    dtype: DType,
+    requires_grad: bool,
+    pin: Pin,
+    device: Device,
+    shape: &[usize],
+    strides: Option<&[usize]>,
+) -> Fields {
+    let (device_type, device_index) = device.dlpack();
+    let flags = (u8::from(requires_grad) * REQUIRES_GRAD)
+        | (u8::from(strides.is_some()) * STRIDED)
+        | (pin_bits(pin) << PIN_SHIFT);
+    let mut out = Fields::new();
+    out.extend_from_slice(&[dtype.code(), dtype.bits(), flags, device_type]);
+    varint::write(&mut out, device_index);
+    varint::write(&mut out, to_u64(shape.len()));
+    for &n in shape.iter().chain(strides.into_iter().flatten()) {
+        varint::write(&mut out, to_u64(n));
     }
+    out
+}
 
+impl Descriptor {
     /// Reads the fields from the front of `bytes` and leaves what follows them.
     ///
     /// The shape is not looked at beyond its rank: see [`data_len`](Self::data_len).

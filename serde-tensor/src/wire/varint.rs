@@ -4,6 +4,7 @@ use super::descriptor::Fields;
 use crate::error::{Error, Result};
 
 /// Appends `n`.
+#[inline]
 pub(crate) fn write(out: &mut Fields, mut n: u64) {
     while n >= 0x80 {
         out.push((n & 0x7f) as u8 | 0x80);
