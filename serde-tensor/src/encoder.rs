@@ -51,7 +51,10 @@ impl Encoder {
     /// The alignment of segments in bytes: a power of two from 16 to 65536, or the call fails. Default 64.
     pub fn align(mut self, bytes: usize) -> Self {
         let log2 = bytes.is_power_of_two().then(|| bytes.trailing_zeros());
-        match log2.and_then(|log2| u8::try_from(log2).ok()).filter(|log2| ALIGN_RANGE.contains(log2)) {
+        match log2
+            .and_then(|log2| u8::try_from(log2).ok())
+            .filter(|log2| ALIGN_RANGE.contains(log2))
+        {
             Some(log2) => {
                 self.options.align = log2;
                 self.bad_align = None;

@@ -70,8 +70,7 @@ impl<'de> Visitor<'de> for ExtVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let tag = seq.next_element()?.ok_or_else(|| A::Error::invalid_length(0, &self))?;
-        let bytes: ByteString<'de> =
-            seq.next_element()?.ok_or_else(|| A::Error::invalid_length(1, &self))?;
+        let bytes: ByteString<'de> = seq.next_element()?.ok_or_else(|| A::Error::invalid_length(1, &self))?;
         Ok(Ext { tag, bytes: bytes.0 })
     }
 }

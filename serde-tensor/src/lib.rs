@@ -49,6 +49,9 @@
 //! * `tracing` (default): warnings, of a device that is not there and of a tensor copied off its device, as events of target
 //!   `serde_tensor::device`. Without it they are silent; [`Report`] tells the same.
 
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
 pub mod backend;
 mod call;
 mod de;
@@ -61,9 +64,6 @@ mod inspect;
 mod leaf;
 mod limits;
 mod plan;
-#[doc(hidden)]
-#[path = "private.rs"]
-pub mod __private;
 pub mod scan;
 mod ser;
 mod tensor;
@@ -75,7 +75,7 @@ mod wire;
 pub use de::Deserializer;
 pub use decoder::Decoder;
 pub use device::{
-    OtherDevice,    Device, DeviceCopies, DeviceGuard, OnMissing, Placement, Report, Rule, TensorReport, Transfer,
+    Device, DeviceCopies, DeviceGuard, OnMissing, OtherDevice, Placement, Report, Rule, TensorReport, Transfer,
     default_device, set_default_device, set_global_routing, with_device,
 };
 pub use encoder::Encoder;

@@ -78,7 +78,8 @@ fn adjacently_tagged() {
 
 fn has_tuple_content(value: &Adjacent) -> bool {
     let json = serde_json::to_value(value).unwrap();
-    json.get("content").is_some_and(|content| !matches!(value, Adjacent::Move { .. }) && !content.is_null())
+    json.get("content")
+        .is_some_and(|content| !matches!(value, Adjacent::Move { .. }) && !content.is_null())
 }
 
 #[test]

@@ -29,6 +29,7 @@ pub struct Description {
 
 impl Description {
     /// A row-major tensor on the CPU that does not require a gradient and shares its bytes with none.
+    #[inline]
     pub fn new(dtype: DType, shape: &[usize]) -> Self {
         Self {
             dtype,
@@ -64,12 +65,14 @@ impl Description {
 
     /// Where its bytes are: tensors whose ranges overlap travel, and arrive, as one.
     #[must_use]
+    #[inline]
     pub fn storage(mut self, storage: Storage) -> Self {
         self.storage = Some(storage);
         self
     }
 
     /// The description as it travels.
+    #[inline]
     pub(crate) fn fields(&self, pin: Pin) -> Fields {
         descriptor::fields(
             self.dtype,
@@ -82,6 +85,7 @@ impl Description {
     }
 
     /// The length of the data in bytes, after checking shape and strides.
+    #[inline]
     pub(crate) fn data_len(&self) -> Result<usize> {
         match &self.strides {
             None => tensor::byte_len(self.dtype, &self.shape),
@@ -106,6 +110,7 @@ pub(crate) type Copier<'a> = dyn Fn(&mut dyn FnMut(&[u8]) -> Result<()>) -> Resu
 
 impl<'a> HostBytes<'a> {
     /// Bytes on the host that do not change while they are lent.
+    #[inline]
     pub fn borrowed(bytes: &'a [u8]) -> Self {
         Self(Source::Borrowed(bytes))
     }
@@ -125,6 +130,7 @@ impl<'a> HostBytes<'a> {
     }
 
     /// The bytes, which are `len`, where they are lent.
+    #[inline]
     pub(crate) fn lent(&self, len: usize) -> Result<Option<&'a [u8]>> {
         match self.0 {
             Source::Borrowed(bytes) if bytes.len() == len => Ok(Some(bytes)),
@@ -138,13 +144,21 @@ impl<'a> HostBytes<'a> {
         let mut given = 0usize;
         let mut counted = |piece: &[u8]| {
             given = given.saturating_add(piece.len());
-            if given > len { Err(wrong_length(given, len)) } else { sink(piece) }
+            if given > len {
+                Err(wrong_length(given, len))
+            } else {
+                sink(piece)
+            }
         };
         match &self.0 {
             Source::Borrowed(bytes) => counted(bytes)?,
             Source::Copied(copy) => copy(&mut counted)?,
         }
-        if given == len { Ok(()) } else { Err(wrong_length(given, len)) }
+        if given == len {
+            Ok(())
+        } else {
+            Err(wrong_length(given, len))
+        }
     }
 
     /// The bytes in one piece.

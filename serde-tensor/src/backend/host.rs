@@ -16,10 +16,12 @@ use crate::{Presence, TensorDeserialize, TensorSerialize};
 impl TensorBackend for Tensor {
     const HOST_ONLY: bool = true;
 
+    #[inline]
     fn describe(&self) -> Result<Description> {
         Ok(Description::new(self.dtype(), self.shape()).storage(storage(self.bytes())))
     }
 
+    #[inline]
     fn host_bytes(&self) -> Result<HostBytes<'_>> {
         Ok(HostBytes::borrowed(self.bytes()))
     }
@@ -38,10 +40,12 @@ impl TensorBackend for Tensor {
 crate::impl_tensor!(Tensor);
 
 impl leaf::Source for TensorView<'_> {
+    #[inline]
     fn describe(&self) -> Result<Description> {
         Ok(Description::new(self.dtype(), self.shape()).storage(storage(self.bytes())))
     }
 
+    #[inline]
     fn host_bytes(&self) -> Result<HostBytes<'_>> {
         Ok(HostBytes::borrowed(self.bytes()))
     }
@@ -124,6 +128,7 @@ impl Present for HostOnly {
 }
 
 /// All of a process's host memory is one space.
+#[inline]
 fn storage(bytes: &[u8]) -> Storage {
     Storage {
         space: 0,

@@ -179,7 +179,10 @@ impl<'de> Call<'de> {
     pub(crate) fn recover(&self, error: Error) -> Error {
         let passing = with_stack(|stack| {
             let frame = stack.frames.iter_mut().rfind(|frame| frame.id == self.id)?;
-            frame.log.passing.take_if(|passing| passing.to_string() == error.message())
+            frame
+                .log
+                .passing
+                .take_if(|passing| passing.to_string() == error.message())
         });
         passing.flatten().unwrap_or(error)
     }
@@ -271,12 +274,7 @@ pub(crate) fn default_options() -> Arc<Options> {
 }
 
 impl Context {
-    fn of(
-        options: &Arc<Options>,
-        frame: Option<&Frame>,
-        field: FieldDevice,
-        site: Option<&'static Site>,
-    ) -> Self {
+    fn of(options: &Arc<Options>, frame: Option<&Frame>, field: FieldDevice, site: Option<&'static Site>) -> Self {
         Self {
             frame: frame.map(|frame| frame.id),
             placement: options.placement,

@@ -21,6 +21,7 @@ thread_local! {
 static ELSEWHERE: Site = Site::new("", "", FieldDevice::Auto);
 
 /// Uses the stack; `None` while the thread ends and it is gone.
+#[inline]
 fn with_stack<R>(use_it: impl FnOnce(&mut Stack) -> R) -> Option<R> {
     STACK.try_with(|stack| use_it(&mut stack.borrow_mut())).ok()
 }
@@ -102,6 +103,7 @@ impl Drop for Scan {
 }
 
 /// The tensor's side: whether it is only being looked for, and so need not be written.
+#[inline]
 pub(crate) fn answer_scan() -> bool {
     if SCAN.get() == ScanState::Off {
         return false;
@@ -139,6 +141,7 @@ pub(crate) fn in_field<R>(site: &'static Site, write: impl FnOnce() -> R) -> R {
 }
 
 /// What the fields around the present tensor ask of the receiver.
+#[inline]
 pub(crate) fn pin() -> Pin {
     with_stack(|stack| effective(stack.own_sites()).pin()).unwrap_or_default()
 }
@@ -154,6 +157,7 @@ pub(crate) fn site() -> Option<&'static Site> {
 }
 
 impl Stack {
+    #[inline]
     fn own_sites(&self) -> &[&'static Site] {
         let base = self.calls.last().map_or(0, |&(_, base)| base);
         self.sites.get(base..).unwrap_or(&[])
@@ -197,6 +201,7 @@ pub struct Storage {
 pub(crate) struct Offer(());
 
 impl Offer {
+    #[inline]
     pub(crate) fn make(keep_above: usize) -> Self {
         OFFER.set(Some(keep_above));
         Self(())
@@ -212,17 +217,20 @@ impl Drop for Offer {
 }
 
 /// The tensor's side: takes the offer up.
+#[inline]
 pub(crate) fn take_offer() -> Option<usize> {
     OFFER.take()
 }
 
 /// The tensor's answer to an offer it took.
+#[inline]
 pub(crate) fn identify(identity: Identity) {
     // While the thread ends there is no place for it, and the tensor is written as if no plan knew it.
     let _ = IDENTITY.try_with(|cell| cell.set(Some(identity)));
 }
 
 /// The serializer's side: the answer.
+#[inline]
 pub(crate) fn take_identity() -> Option<Identity> {
     IDENTITY.try_with(Cell::take).ok().flatten()
 }

@@ -10,6 +10,7 @@ pub(crate) mod encode;
 use crate::device::{FieldDevice, Site};
 
 /// What the marked fields around a tensor say of its device: the innermost that says anything.
+#[inline]
 fn effective(sites: &[&'static Site]) -> FieldDevice {
     sites
         .iter()

@@ -105,10 +105,7 @@ impl<'de> MapAccess<'de> for Entries<'_, 'de> {
 
 /// Reads one item; an error without a place gets the item's.
 #[inline]
-pub(super) fn located<'de, T: DeserializeSeed<'de>>(
-    deserializer: &mut Deserializer<'de>,
-    seed: T,
-) -> Result<T::Value> {
+pub(super) fn located<'de, T: DeserializeSeed<'de>>(deserializer: &mut Deserializer<'de>, seed: T) -> Result<T::Value> {
     let start = deserializer.cursor.position();
     match seed.deserialize(&mut *deserializer) {
         Ok(value) => Ok(value),

@@ -65,12 +65,7 @@ impl<'de> Deserializer<'de> {
     }
 
     /// Opens a message at the front of `input`, which is `owner`'s if tensors may share it.
-    pub(crate) fn open(
-        input: &'de [u8],
-        options: Arc<Options>,
-        owner: Option<Bytes>,
-        record: bool,
-    ) -> Result<Self> {
+    pub(crate) fn open(input: &'de [u8], options: Arc<Options>, owner: Option<Bytes>, record: bool) -> Result<Self> {
         let limits = &options.limits;
         if input.is_empty() {
             return Err(Error::eof("the message is empty").at(0));
@@ -296,11 +291,14 @@ impl<'de> Deserializer<'de> {
 
     /// A segment's bytes, checked the first time they are asked for.
     fn segment(&mut self, index: u64) -> Result<&'de [u8]> {
-        let frame = self.frame.as_ref().ok_or_else(|| {
-            Error::syntax("a tensor is said to be in a segment, and the message is not a frame")
-        })?;
+        let frame = self
+            .frame
+            .as_ref()
+            .ok_or_else(|| Error::syntax("a tensor is said to be in a segment, and the message is not a frame"))?;
         let segment = frame.segment(index)?;
-        if let Some(verified) = usize::try_from(index).ok().and_then(|index| self.verified.get_mut(index))
+        if let Some(verified) = usize::try_from(index)
+            .ok()
+            .and_then(|index| self.verified.get_mut(index))
             && !*verified
         {
             frame.check_segment(index)?;
@@ -314,7 +312,10 @@ impl<'de> Deserializer<'de> {
         let value = serde::Deserializer::deserialize_str(&mut *self, visitor)?;
         match self.cursor.token()? {
             Token::Nil => Ok(value),
-            token => Err(Error::invalid_type(unexpected(&token), &"nil, the content of a unit variant")),
+            token => Err(Error::invalid_type(
+                unexpected(&token),
+                &"nil, the content of a unit variant",
+            )),
         }
     }
 
@@ -515,12 +516,7 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
     }
 
     #[inline]
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: usize,
-        visitor: V,
-    ) -> Result<V::Value> {
+    fn deserialize_tuple_struct<V: Visitor<'de>>(self, _: &'static str, _: usize, visitor: V) -> Result<V::Value> {
         self.deserialize_seq(visitor)
     }
 

@@ -180,6 +180,5 @@ fn signed(n: i64) -> Number {
 }
 
 fn element<E: Element, F: serde::de::Error>(number: Number) -> Result<E, F> {
-    E::from_number(number)
-        .ok_or_else(|| F::custom(format_args!("{number} does not fit an element of {}", E::DTYPE)))
+    E::from_number(number).ok_or_else(|| F::custom(format_args!("{number} does not fit an element of {}", E::DTYPE)))
 }

@@ -12,6 +12,7 @@ use super::raw::collect;
 pub(crate) struct ByteString<'a>(pub(crate) Cow<'a, [u8]>);
 
 impl Serialize for ByteString<'_> {
+    #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_bytes(&self.0)
     }

@@ -39,10 +39,7 @@ pub fn serialize<T: TensorBackend, S: Serializer>(tensor: &T, serializer: S) -> 
 }
 
 /// Serializes whatever is like a tensor.
-pub(crate) fn serialize_source<S: Serializer>(
-    source: &dyn Source,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize_source<S: Serializer>(source: &dyn Source, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_newtype_struct(TOKEN, &Payload(source))
 }
 

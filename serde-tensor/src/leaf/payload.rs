@@ -90,10 +90,11 @@ impl Serialize for Data<'_> {
         // The serializer's own error has no place in this crate's, so it waits outside.
         let refused: Cell<Option<S::Error>> = Cell::new(None);
         let read = self.bytes.read(self.len, &mut |piece| {
-            seq.serialize_element(&ByteString(Cow::Borrowed(piece))).map_err(|error| {
-                refused.set(Some(error));
-                Error::data("the data was refused")
-            })
+            seq.serialize_element(&ByteString(Cow::Borrowed(piece)))
+                .map_err(|error| {
+                    refused.set(Some(error));
+                    Error::data("the data was refused")
+                })
         });
         match (refused.take(), read) {
             (Some(error), _) => Err(error),
@@ -115,10 +116,8 @@ pub(super) fn row_major<'a, E: serde::ser::Error>(
         .map_err(encode::fail)?;
     match &description.strides {
         None => Ok(bytes),
-        Some(strides) => {
-            crate::tensor::compact(description.dtype, &description.shape, strides, &bytes)
-                .map(Cow::Owned)
-                .map_err(E::custom)
-        }
+        Some(strides) => crate::tensor::compact(description.dtype, &description.shape, strides, &bytes)
+            .map(Cow::Owned)
+            .map_err(E::custom),
     }
 }

@@ -55,7 +55,9 @@ impl<'de> Raw<'de> {
             Description::Parsed(descriptor) => {
                 let rank = descriptor.shape.len();
                 if rank > max_rank {
-                    return Err(Error::limit(format!("a tensor of rank {rank}, above the limit of {max_rank}")));
+                    return Err(Error::limit(format!(
+                        "a tensor of rank {rank}, above the limit of {max_rank}"
+                    )));
                 }
                 return Ok(Descriptor::clone(descriptor));
             }
@@ -65,7 +67,10 @@ impl<'de> Raw<'de> {
         if rest.is_empty() {
             return Ok(descriptor);
         }
-        Err(Error::syntax(format!("{} bytes follow a tensor's description", rest.len())))
+        Err(Error::syntax(format!(
+            "{} bytes follow a tensor's description",
+            rest.len()
+        )))
     }
 }
 
@@ -108,10 +113,7 @@ pub(super) fn content<'de, D: Deserializer<'de>, V: Visitor<'de>>(
 }
 
 /// The data that follows a description in a tuple, and from this crate's deserializer the segment that it is a part of.
-pub(super) fn rest_of_tuple<'de, A: SeqAccess<'de>>(
-    fields: Cow<'de, [u8]>,
-    mut seq: A,
-) -> Result<Raw<'de>, A::Error> {
+pub(super) fn rest_of_tuple<'de, A: SeqAccess<'de>>(fields: Cow<'de, [u8]>, mut seq: A) -> Result<Raw<'de>, A::Error> {
     let data = seq
         .next_element::<ByteString<'de>>()?
         .ok_or_else(|| A::Error::invalid_length(1, &"a tensor's description and data"))?;

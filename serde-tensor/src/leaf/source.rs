@@ -29,10 +29,12 @@ pub(crate) trait Source {
 pub(crate) struct Backend<'a, T>(pub(crate) &'a T);
 
 impl<T: TensorBackend> Source for Backend<'_, T> {
+    #[inline]
     fn describe(&self) -> Result<Description> {
         self.0.describe()
     }
 
+    #[inline]
     fn host_bytes(&self) -> Result<HostBytes<'_>> {
         self.0.host_bytes()
     }
@@ -41,6 +43,7 @@ impl<T: TensorBackend> Source for Backend<'_, T> {
         self.0.keep_alive()
     }
 
+    #[inline]
     fn key(&self) -> Key {
         Key {
             address: std::ptr::from_ref(self.0).addr(),
@@ -55,6 +58,7 @@ impl<T: TensorBackend> Source for Backend<'_, T> {
 pub(crate) struct Slice<'a, E>(pub(crate) &'a [E]);
 
 impl<E: Element> Source for Slice<'_, E> {
+    #[inline]
     fn describe(&self) -> Result<Description> {
         let storage = Storage {
             space: 0,
@@ -63,6 +67,7 @@ impl<E: Element> Source for Slice<'_, E> {
         Ok(Description::new(E::DTYPE, &[self.0.len()]).storage(storage))
     }
 
+    #[inline]
     fn host_bytes(&self) -> Result<HostBytes<'_>> {
         Ok(HostBytes::elements(self.0))
     }
@@ -72,6 +77,7 @@ impl<E: Element> Source for Slice<'_, E> {
         None
     }
 
+    #[inline]
     fn key(&self) -> Key {
         Key {
             address: self.0.as_ptr().addr(),

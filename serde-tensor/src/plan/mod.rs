@@ -107,7 +107,9 @@ fn frame<'a>(body: &[u8], mut segments: Vec<Segment<'a>>, copied: usize, options
     let align = 1usize << options.align;
     let table_len = segments.len().checked_mul(ENTRY_LEN);
     let front_len = table_len.and_then(|len| len.checked_add(HEADER_LEN)?.checked_add(body.len()));
-    let data_offset = front_len.and_then(|len| len.checked_next_multiple_of(align)).ok_or_else(too_long)?;
+    let data_offset = front_len
+        .and_then(|len| len.checked_next_multiple_of(align))
+        .ok_or_else(too_long)?;
     let mut table = Vec::with_capacity(segments.len() * ENTRY_LEN);
     let mut end = data_offset;
     for segment in &mut segments {

@@ -60,7 +60,11 @@ fn group<'a>(found: Vec<Found<'a>>, options: &Options) -> Result<Numbering<'a>> 
         }
         let index = segments.len();
         let segment = merge(group, options.snapshot, |tensor, offset, len| {
-            let place = Place { segment: index, offset, len };
+            let place = Place {
+                segment: index,
+                offset,
+                len,
+            };
             places.insert(tensor.key, place);
         })?;
         segments.push(segment);
@@ -84,7 +88,10 @@ fn merge<'a>(
     snapshot: bool,
     mut place: impl FnMut(&Visited<'a>, usize, usize),
 ) -> Result<Segment<'a>> {
-    let base = group.first().and_then(|first| first.range).map_or(0, |(_, _, start, _)| start);
+    let base = group
+        .first()
+        .and_then(|first| first.range)
+        .map_or(0, |(_, _, start, _)| start);
     let mut segment = Segment::new(0);
     for Found { tensor, len, range } in group {
         // Overlapping ranges lie in one address space, so their distances fit it.

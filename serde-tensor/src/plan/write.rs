@@ -62,7 +62,11 @@ impl<'s, W: Write> Batch<'s, W> {
         if !bytes.is_empty() {
             self.slices.push(IoSlice::new(bytes));
         }
-        if self.slices.len() == BATCH { self.flush() } else { Ok(()) }
+        if self.slices.len() == BATCH {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     fn zeros(&mut self, mut len: usize) -> Result<()> {

@@ -28,7 +28,10 @@ enum Shape {
 #[derive(Clone, Copy)]
 enum Header {
     /// At this place, for this many elements.
-    Known { at: usize, len: usize },
+    Known {
+        at: usize,
+        len: usize,
+    },
     Unknown(Open),
 }
 

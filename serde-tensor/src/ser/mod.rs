@@ -386,9 +386,7 @@ impl<'s, 'p> serde::Serializer for &'s mut Serializer<'p> {
         value: &T,
     ) -> Result<()> {
         self.variant(index, name)?;
-        value
-            .serialize(&mut *self)
-            .map_err(|error| self.locate(error))?;
+        value.serialize(&mut *self).map_err(|error| self.locate(error))?;
         self.leave(1);
         Ok(())
     }

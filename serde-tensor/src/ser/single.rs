@@ -42,6 +42,7 @@ impl SinglePass {
     }
 
     /// The segment, and the offset in it, that holds a tensor's bytes already.
+    #[inline]
     pub(super) fn find(&self, identity: Option<&Identity>, len: usize) -> Option<(u64, u64)> {
         if self.tied.is_empty() || len == 0 {
             return None;
@@ -66,7 +67,11 @@ impl SinglePass {
         }
         pad(&mut self.out, self.align)?;
         let offset = to_u64(self.out.len());
-        self.entries.push(Entry { offset, len: 0, checksum: 0 });
+        self.entries.push(Entry {
+            offset,
+            len: 0,
+            checksum: 0,
+        });
         Ok(&mut self.out)
     }
 
@@ -79,10 +84,19 @@ impl SinglePass {
                 entry.checksum = crc32c(&[&self.out[self.out.len() - len..]]);
             }
         }
-        if let Some(Identity { device, place: Some(storage), owner: Some(owner), .. }) = identity
+        if let Some(Identity {
+            device,
+            place: Some(storage),
+            owner: Some(owner),
+            ..
+        }) = identity
             && let Some(end) = storage.address.checked_add(to_u64(len))
         {
-            let tied = Tied { end, index, _owner: owner };
+            let tied = Tied {
+                end,
+                index,
+                _owner: owner,
+            };
             self.tied.insert((device, storage), tied);
         }
         index

@@ -15,6 +15,7 @@ use crate::wire::{self, path, to_u64, write};
 
 impl Serializer<'_> {
     /// Writes the content of a newtype struct with a tensor's name.
+    #[inline]
     pub(super) fn tensor<T: ?Sized + Serialize>(&mut self, payload: &T) -> Result<()> {
         let start = self.body.len();
         let keep_above = match self.segments {
@@ -45,6 +46,7 @@ impl Serializer<'_> {
     }
 
     /// Writes a tensor. Its data is read only if it is not borrowed by a plan.
+    #[inline]
     fn write_tensor<D: ?Sized + Serialize>(
         &mut self,
         identity: Option<Identity>,
@@ -74,12 +76,7 @@ impl Serializer<'_> {
         descriptor::write_segment(&mut self.body, fields, index, 0)
     }
 
-    fn new_segment<D: ?Sized + Serialize>(
-        &mut self,
-        identity: Option<Identity>,
-        data: &D,
-        len: usize,
-    ) -> Result<u64> {
+    fn new_segment<D: ?Sized + Serialize>(&mut self, identity: Option<Identity>, data: &D, len: usize) -> Result<u64> {
         match &mut self.segments {
             Segments::Single(single) => {
                 let out = single.open(&mut self.body)?;
@@ -95,6 +92,7 @@ impl Serializer<'_> {
     }
 
     /// Warns of a tensor that is copied off its device to be written, or refuses it.
+    #[inline]
     fn note_copy(&mut self, device: Device, len: usize) -> Result<()> {
         if device.is_cpu() {
             return Ok(());
@@ -131,6 +129,7 @@ struct TensorParts<'s, 'p> {
 
 impl Parts for TensorParts<'_, '_> {
     /// Data alone: the tensor is this crate's, and took up the offer.
+    #[inline]
     fn bytes(self, data: &[u8]) -> Result<()> {
         let mut identity = encode::take_identity().ok_or_else(incomplete)?;
         let fields = identity.fields.take().ok_or_else(incomplete)?;
@@ -145,7 +144,9 @@ impl Parts for TensorParts<'_, '_> {
                 self.fields.clear();
                 value.serialize(Narrow(Append(&mut self.fields)))
             }
-            2 => self.serializer.write_tensor(encode::take_identity(), &self.fields, value),
+            2 => self
+                .serializer
+                .write_tensor(encode::take_identity(), &self.fields, value),
             _ => Err(incomplete()),
         }
     }
@@ -223,6 +224,7 @@ fn append<D: ?Sized + Serialize>(out: &mut Vec<u8>, data: &D, len: usize) -> Res
     check_written(out.len() - start, len)
 }
 
+#[inline]
 fn check_written(written: usize, len: usize) -> Result<()> {
     if written == len {
         return Ok(());

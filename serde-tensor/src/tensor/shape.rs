@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 pub(crate) type Shape = SmallVec<[usize; 4]>;
 
 /// The number of elements; 1 for rank 0, and 0 when any dim is 0, whatever the others are.
+#[inline]
 pub(crate) fn element_count(shape: &[usize]) -> Result<usize> {
     if shape.contains(&0) {
         return Ok(0);
@@ -20,6 +21,7 @@ pub(crate) fn element_count(shape: &[usize]) -> Result<usize> {
 }
 
 /// The length of row-major data: `ceil(product(dims) * bits / 8)`.
+#[inline]
 pub(crate) fn byte_len(dtype: DType, shape: &[usize]) -> Result<usize> {
     bytes_of(dtype, element_count(shape)?).ok_or_else(|| too_large(shape))
 }
@@ -131,6 +133,7 @@ pub(super) fn reserved<E>(count: usize) -> Result<Vec<E>> {
 }
 
 /// `ceil(count * bits / 8)`, if it can be addressed.
+#[inline]
 pub(super) fn bytes_of(dtype: DType, count: usize) -> Option<usize> {
     // The number of bits may need up to 72 bits itself. `isize::MAX` is the longest slice there can be.
     let bits = (count as u128) * u128::from(dtype.bits());

@@ -77,8 +77,8 @@ pub(super) fn read_frame(first: u8, mut reader: impl Read, limits: &Limits) -> R
     }
     let header = Header::read(&start)?;
     check_limit(header.frame_len, limits)?;
-    let len = usize::try_from(header.frame_len)
-        .map_err(|_| Error::limit("a frame that exceeds the address space").at(8))?;
+    let len =
+        usize::try_from(header.frame_len).map_err(|_| Error::limit("a frame that exceeds the address space").at(8))?;
     let align = 1usize << header.align;
 
     let mut buffer = Vec::new();
@@ -93,8 +93,7 @@ pub(super) fn read_frame(first: u8, mut reader: impl Read, limits: &Limits) -> R
     reader.take(to_u64(left)).read_to_end(&mut buffer)?;
     let there = buffer.len() - gap;
     if there < len {
-        return Err(Error::eof(format!("the frame has {len} bytes, the reader ended after {there}"))
-            .at(to_u64(there)));
+        return Err(Error::eof(format!("the frame has {len} bytes, the reader ended after {there}")).at(to_u64(there)));
     }
     Ok(aligned_frame(buffer, gap, align))
 }

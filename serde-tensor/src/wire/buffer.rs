@@ -88,9 +88,12 @@ impl Buffer {
     }
 
     /// Makes room for `more` bytes, or says that there is no memory for them.
+    #[inline]
     pub(crate) fn try_reserve(&mut self, more: usize) -> Option<()> {
         let ready = self.bytes.len() - self.len;
-        self.bytes.try_reserve(more.saturating_sub(ready).checked_add(SLACK)?).ok()
+        self.bytes
+            .try_reserve(more.saturating_sub(ready).checked_add(SLACK)?)
+            .ok()
     }
 
     /// Forgets the bytes behind `len`.

@@ -44,6 +44,7 @@ pub(crate) enum Place<'de> {
 }
 
 /// The fields' bytes.
+#[inline]
 pub(crate) fn fields(
     dtype: DType,
     requires_grad: bool,
@@ -78,14 +79,21 @@ impl Descriptor {
         let dtype = DType::from_dlpack(code, bits)
             .ok_or_else(|| Error::syntax(format!("a tensor's elements have {bits} bits")))?;
         if flags & !KNOWN_FLAGS != 0 {
-            return Err(Error::syntax(format!("unknown tensor flags {:#04x}", flags & !KNOWN_FLAGS)));
+            return Err(Error::syntax(format!(
+                "unknown tensor flags {:#04x}",
+                flags & !KNOWN_FLAGS
+            )));
         }
         let pin = pin_of(flags >> PIN_SHIFT)?;
         let device = Device::from_dlpack(device_type, varint::read(bytes)?);
         let rank = varint::read(bytes)?;
         let rank = match usize::try_from(rank) {
             Ok(rank) if rank <= max_rank => rank,
-            _ => return Err(Error::limit(format!("a tensor of rank {rank}, above the limit of {max_rank}"))),
+            _ => {
+                return Err(Error::limit(format!(
+                    "a tensor of rank {rank}, above the limit of {max_rank}"
+                )));
+            }
         };
         let mut numbers = |what| -> Result<Shape> {
             // Each takes at least a byte, so the reservation is justified.
@@ -153,7 +161,11 @@ fn skip(bytes: &mut &[u8]) -> Result<()> {
     *bytes = rest;
     varint::read(bytes)?;
     let rank = varint::read(bytes)?;
-    let mut numbers = if flags & STRIDED == 0 { rank } else { rank.saturating_mul(2) };
+    let mut numbers = if flags & STRIDED == 0 {
+        rank
+    } else {
+        rank.saturating_mul(2)
+    };
     while numbers > 0 {
         let (&byte, rest) = bytes.split_first().ok_or_else(cut_short)?;
         *bytes = rest;
@@ -168,6 +180,7 @@ fn cut_short() -> Error {
 }
 
 /// Appends a whole payload, with the ext header before it, up to inline data of `len` bytes.
+#[inline]
 pub(crate) fn write_inline(out: &mut Buffer, fields: &[u8], len: usize) -> Result<()> {
     super::write::ext(out, super::ext::TENSOR, 1 + fields.len() + len)?;
     out.push(INLINE);
@@ -176,6 +189,7 @@ pub(crate) fn write_inline(out: &mut Buffer, fields: &[u8], len: usize) -> Resul
 }
 
 /// Appends a whole payload, with the ext header before it, whose data is in a segment.
+#[inline]
 pub(crate) fn write_segment(out: &mut Buffer, fields: &[u8], index: u64, offset: u64) -> Result<()> {
     let mut place = Fields::new();
     varint::write(&mut place, index);
@@ -187,6 +201,7 @@ pub(crate) fn write_segment(out: &mut Buffer, fields: &[u8], index: u64, offset:
     Ok(())
 }
 
+#[inline]
 fn pin_bits(pin: Pin) -> u8 {
     match pin {
         Pin::None => 0,

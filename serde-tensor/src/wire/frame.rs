@@ -274,7 +274,9 @@ fn check_table(header: &Header, table: &[[u8; ENTRY_LEN]]) -> Result<()> {
 
 #[cold]
 fn mismatch(what: &str, stated: u32, found: u32) -> Error {
-    Error::syntax(format!("the checksum of {what} is {found:#010x}, the message says {stated:#010x}"))
+    Error::syntax(format!(
+        "the checksum of {what} is {found:#010x}, the message says {stated:#010x}"
+    ))
 }
 
 /// A section that was checked to lie inside a frame in memory, so it fits the address space.

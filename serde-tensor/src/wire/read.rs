@@ -260,8 +260,7 @@ impl<'de> Cursor<'de> {
     pub(crate) fn utf8(&self, bytes: &'de [u8]) -> Result<&'de str> {
         std::str::from_utf8(bytes).map_err(|error| {
             let start = self.position() - bytes.len();
-            Error::syntax(format!("a string is not UTF-8: {error}"))
-                .at(self.offset_of(start + error.valid_up_to()))
+            Error::syntax(format!("a string is not UTF-8: {error}")).at(self.offset_of(start + error.valid_up_to()))
         })
     }
 
@@ -344,8 +343,7 @@ impl<'de> Cursor<'de> {
 
     #[cold]
     fn ended(&self, what: &str) -> Error {
-        Error::eof(format!("the message ends where {what} should be"))
-            .at(self.offset_of(self.bytes.len()))
+        Error::eof(format!("the message ends where {what} should be")).at(self.offset_of(self.bytes.len()))
     }
 }
 
@@ -364,7 +362,14 @@ mod tests {
 
     #[test]
     fn every_width_of_an_integer_is_read() {
-        for bytes in [&[5][..], &[0xcc, 5], &[0xcd, 0, 5], &[0xd0, 5], &[0xd1, 0, 5], &[0xd2, 0, 0, 0, 5]] {
+        for bytes in [
+            &[5][..],
+            &[0xcc, 5],
+            &[0xcd, 0, 5],
+            &[0xd0, 5],
+            &[0xd1, 0, 5],
+            &[0xd2, 0, 0, 0, 5],
+        ] {
             assert_eq!(token(bytes), Token::Unsigned(5));
         }
         assert_eq!(token(&[0xd1, 0xff, 0xfe]), Token::Signed(-2));

@@ -1,6 +1,9 @@
 //! Short strings, which most keys and many values are.
 
-#![allow(unsafe_code, reason = "a string that was just seen to be ASCII is not checked to be UTF-8 again")]
+#![allow(
+    unsafe_code,
+    reason = "a string that was just seen to be ASCII is not checked to be UTF-8 again"
+)]
 
 /// The text of a string of up to 16 bytes at the front of `bytes`, if it is ASCII and at least 16 bytes are there.
 ///

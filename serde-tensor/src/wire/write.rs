@@ -125,6 +125,7 @@ pub(crate) fn map(out: &mut Buffer, len: usize) -> Result<()> {
 }
 
 /// The header of an extension value with a payload of `len` bytes.
+#[inline]
 pub(crate) fn ext(out: &mut Buffer, tag: u8, len: usize) -> Result<()> {
     match len {
         1 => out.push(0xd4),

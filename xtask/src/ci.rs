@@ -1,0 +1,32 @@
+//! `cargo xtask ci`: what must hold besides the tests. That `unsafe` stays where it is allowed is one of the lints.
+
+use crate::features;
+use crate::step::{Result, Step};
+
+/// Runs every check, and stops at the first that fails.
+pub(crate) fn run() -> Result {
+    let features = features::flags()?;
+    Step::cargo("fmt --all --check").run()?;
+    Step::cargo("clippy --workspace --all-targets")
+        .args(&features)
+        .args(&deny_warnings())
+        .run()?;
+    Step::cargo("doc --workspace --no-deps")
+        .args(&features)
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .run()?;
+    for flags in features::subsets()? {
+        Step::cargo("clippy --package serde-tensor --all-targets --no-default-features")
+            .args(&flags)
+            .args(&deny_warnings())
+            .run()?;
+    }
+    // Without criterion's `--bench` each benchmark runs once, to see that it does.
+    Step::cargo("test --benches --package serde-tensor-suite").run()?;
+    Step::cargo("package --package serde-tensor --package serde-tensor-derive --no-verify --allow-dirty").run()
+}
+
+/// Applies to the packages of the workspace alone, where `RUSTFLAGS` would build everything anew.
+fn deny_warnings() -> [String; 3] {
+    ["--", "-D", "warnings"].map(str::to_owned)
+}

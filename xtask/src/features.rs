@@ -1,0 +1,81 @@
+//! The library's features, read from its manifest.
+
+use std::fs;
+
+use crate::step::{Result, root};
+
+/// Features whose libraries must be on the machine before cargo starts.
+const NEED_AN_INSTALLATION: &[&str] = &["tch"];
+
+/// Above this many features not all their subsets are checked: only none, each, each pair, and all.
+const ALL_SUBSETS_UP_TO: usize = 5;
+
+/// The flags that switch on, for the whole workspace, all features that need nothing installed.
+pub(crate) fn flags() -> Result<Vec<String>> {
+    Ok(flags_of(&read()?))
+}
+
+/// The flags of each subset of the features that is checked.
+pub(crate) fn subsets() -> Result<Vec<Vec<String>>> {
+    let features = read()?;
+    let all = features.len();
+    let checked = |subset: &u32| {
+        let size = subset.count_ones() as usize;
+        all <= ALL_SUBSETS_UP_TO || size <= 2 || size == all
+    };
+    let members = |subset: u32| -> Vec<String> {
+        let of_subset = features.iter().enumerate().filter(|(bit, _)| subset >> bit & 1 == 1);
+        of_subset.map(|(_, feature)| feature.clone()).collect()
+    };
+    Ok((0..1 << all)
+        .filter(checked)
+        .map(|subset| flags_of(&members(subset)))
+        .collect())
+}
+
+fn flags_of(features: &[String]) -> Vec<String> {
+    if features.is_empty() {
+        return Vec::new();
+    }
+    let named: Vec<String> = features
+        .iter()
+        .map(|feature| format!("serde-tensor/{feature}"))
+        .collect();
+    vec!["--features".to_owned(), named.join(",")]
+}
+
+/// All features but `default` and those that need an installation.
+fn read() -> Result<Vec<String>> {
+    let path = root().join("serde-tensor/Cargo.toml");
+    let manifest = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let features = parse(&manifest);
+    if features.is_empty() {
+        return Err(format!("{}: no features found", path.display()));
+    }
+    Ok(features)
+}
+
+/// The keys of the table `[features]`; a value may span lines.
+fn parse(manifest: &str) -> Vec<String> {
+    manifest
+        .lines()
+        .skip_while(|line| line.trim() != "[features]")
+        .skip(1)
+        .take_while(|line| !line.starts_with('['))
+        .filter(|line| line.starts_with(|first: char| first.is_ascii_alphabetic()))
+        .filter_map(|line| line.split_once('='))
+        .map(|(key, _)| key.trim().to_owned())
+        .filter(|key| key != "default" && !NEED_AN_INSTALLATION.contains(&key.as_str()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn features_are_the_keys_of_their_table() {
+        let manifest = "[package]\nname = \"x\"\n\n[features]\n# a = 1\ndefault = [\"a\"]\na = [\n    \"dep:x\",\n]\nb = []\ntch = []\n\n[dependencies]\nc = \"1\"\n";
+        assert_eq!(parse(manifest), ["a", "b"]);
+    }
+}

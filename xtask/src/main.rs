@@ -1,0 +1,43 @@
+//! Tasks of this repository, run as `cargo xtask <task>`.
+
+mod ci;
+mod features;
+mod step;
+mod test;
+
+use std::process::ExitCode;
+
+use step::Result;
+
+const HELP: &str = "\
+cargo xtask <task>
+
+  test [ARGS]   run all tests, documentation examples included; ARGS go to `cargo test`
+  ci            check formatting, lints, documentation, features, benchmarks and packages
+";
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let task = arguments.next();
+    let arguments: Vec<String> = arguments.collect();
+    match run(task.as_deref(), &arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Option<&str>, arguments: &[String]) -> Result {
+    match task {
+        Some("test") => test::run(arguments),
+        Some("ci") if arguments.is_empty() => ci::run(),
+        Some("ci") => Err("`ci` takes no arguments".to_owned()),
+        None | Some("help" | "--help" | "-h") => {
+            print!("{HELP}");
+            Ok(())
+        }
+        Some(other) => Err(format!("no task `{other}`\n\n{HELP}")),
+    }
+}

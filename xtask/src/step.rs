@@ -1,0 +1,59 @@
+//! One command of a task, shown as it would be typed.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Failures are told to a person, and nothing else is done with them.
+pub(crate) type Result<T = ()> = std::result::Result<T, String>;
+
+/// A cargo command, to be run in the root of the workspace.
+pub(crate) struct Step {
+    command: Command,
+    shown: String,
+}
+
+impl Step {
+    /// `cargo` with arguments separated by spaces.
+    pub(crate) fn cargo(arguments: &str) -> Self {
+        // The cargo that runs this task, so that `cargo +nightly xtask …` holds for its steps.
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command.current_dir(root()).args(arguments.split_whitespace());
+        Self {
+            command,
+            shown: format!("cargo {arguments}"),
+        }
+    }
+
+    /// Adds arguments as they are.
+    pub(crate) fn args(mut self, arguments: &[String]) -> Self {
+        self.command.args(arguments);
+        for argument in arguments {
+            self.shown = format!("{} {argument}", self.shown);
+        }
+        self
+    }
+
+    /// Sets an environment variable.
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self.shown = format!("{name}=\"{value}\" {}", self.shown);
+        self
+    }
+
+    /// Runs it, with its output where ours goes.
+    pub(crate) fn run(mut self) -> Result {
+        eprintln!("\n$ {}", self.shown);
+        match self.command.status() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("`{}` failed: {status}", self.shown)),
+            Err(error) => Err(format!("`{}` could not be started: {error}", self.shown)),
+        }
+    }
+}
+
+/// The root of the workspace.
+pub(crate) fn root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here)
+}
