@@ -266,6 +266,39 @@ fn many_strided_names_for_one_segment_do_not_multiply_it_beyond_a_limit() {
     assert_eq!(read.len(), 1000);
 }
 
+/// Names of tensors are made of the message's own keys, which all tensors of a map share.
+#[test]
+fn names_of_many_tensors_do_not_multiply_the_keys_above_them() {
+    let mut message = Vec::new();
+    for _ in 0..60 {
+        message.extend_from_slice(&[0x81, 0xd9, 64]);
+        message.extend_from_slice(&[b'k'; 64]);
+    }
+    message.extend_from_slice(&[0xdc, 0x4e, 0x20]);
+    let empty = serde_tensor::to_vec(&Tensor::zeros(DType::U8, &[0]).unwrap()).unwrap();
+    (0..0x4e20).for_each(|_| message.extend_from_slice(&empty));
+    let (found, peak) = peak(|| inspect(&message).unwrap());
+    assert_eq!(found.tensors().len(), 0x4e20);
+    assert!(peak < 60 * message.len(), "{peak} bytes for {} of input", message.len());
+    let last = found.tensors().last().unwrap().path();
+    assert_eq!(last.len(), 60 * 65 - 1 + "[19999]".len());
+
+    // One key that is longer than all else.
+    let mut message = vec![0x81, 0xdb, 0, 4, 0, 0];
+    message.extend_from_slice(&vec![b'k'; 0x40000]);
+    message.extend_from_slice(&[0xdc, 0x4e, 0x20]);
+    (0..0x4e20).for_each(|_| message.extend_from_slice(&empty));
+    let (report, peak) = self::peak(|| {
+        let decoder = Decoder::new();
+        let (_, report) = decoder
+            .from_slice_with_report::<BTreeMap<String, Vec<Tensor>>>(&message)
+            .unwrap();
+        report
+    });
+    assert_eq!(report.len(), 0x4e20);
+    assert!(peak < 40 * message.len(), "{peak} bytes for {} of input", message.len());
+}
+
 #[test]
 fn decoding_into_views_allocates_no_tensor() {
     let value = vec![ramp(1 << 20), ramp(1 << 20)];

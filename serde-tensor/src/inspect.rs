@@ -5,10 +5,11 @@ use std::fmt;
 use crate::device::{Device, Pin, Placement};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::path::Path;
 use crate::tensor::{DType, Shape};
 use crate::wire::descriptor::{self, Descriptor, Place};
 use crate::wire::frame::{Frame, MAGIC};
-use crate::wire::path::Walk;
+use crate::wire::path::{Fault, Walk};
 use crate::wire::read::Cursor;
 use crate::wire::to_u64;
 
@@ -23,7 +24,7 @@ pub struct Inspection {
 /// What a message says of one tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TensorInfo {
-    path: String,
+    path: Path,
     dtype: DType,
     shape: Shape,
     strides: Option<Shape>,
@@ -72,10 +73,22 @@ pub fn inspect(message: &[u8]) -> Result<Inspection> {
         return Err(Error::syntax(format!("{} bytes are left over after the value", rest.len())).at(at));
     }
     let mut tensors = Vec::new();
-    let mut walk = Walk::new(body);
+    let mut walk = Walk::new(body, limits.depth);
     while let Some((position, payload)) = walk.next_tensor() {
-        let info = info(walk.path(), payload, &limits);
-        tensors.push(info.map_err(|error| error.at(cursor.offset_of(position)).within(|| walk.path()))?);
+        let trail = walk.trail();
+        let info = info(trail.clone().into(), payload, &limits);
+        tensors.push(info.map_err(|error| error.at(cursor.offset_of(position)).within(|| trail.to_string()))?);
+    }
+    match walk.fault() {
+        None => {}
+        Some(Fault::Depth(at)) => {
+            let message = format!("the value nests deeper than the limit of {}", limits.depth);
+            return Err(Error::limit(message).at(cursor.offset_of(at)));
+        }
+        Some(Fault::Some(at)) => {
+            let message = "an ext 0x53 holds more or less than one value";
+            return Err(Error::syntax(message).at(cursor.offset_of(at)));
+        }
     }
     Ok(Inspection {
         tensors,
@@ -84,7 +97,7 @@ pub fn inspect(message: &[u8]) -> Result<Inspection> {
     })
 }
 
-fn info(path: String, payload: &[u8], limits: &Limits) -> Result<TensorInfo> {
+fn info(path: Path, payload: &[u8], limits: &Limits) -> Result<TensorInfo> {
     let (fields, place) = descriptor::split(payload)?;
     let descriptor = Descriptor::read(&mut &*fields, limits.rank)?;
     Ok(TensorInfo {
@@ -127,7 +140,7 @@ impl Inspection {
 impl TensorInfo {
     /// Where it is in the value, such as `layers[3].weight`.
     pub fn path(&self) -> &str {
-        &self.path
+        self.path.as_str()
     }
 
     /// Its element type.
@@ -176,7 +189,11 @@ impl fmt::Display for TensorInfo {
         write!(
             f,
             "{}: {}{:?} on {}, {} bytes",
-            self.path, self.dtype, self.shape, self.device, self.bytes
+            self.path(),
+            self.dtype,
+            self.shape,
+            self.device,
+            self.bytes
         )
     }
 }

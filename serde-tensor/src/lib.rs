@@ -63,6 +63,7 @@ mod ext;
 mod inspect;
 mod leaf;
 mod limits;
+mod path;
 mod plan;
 pub mod scan;
 mod ser;

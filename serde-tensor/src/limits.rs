@@ -17,7 +17,11 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How deep arrays, maps and options may nest. Default 128, which needs well under a megabyte of stack.
+    /// How deep arrays, maps and options may nest. Default 128.
+    ///
+    /// Each level takes as much stack as the type's own `Deserialize` does: for most types the default needs well under a
+    /// megabyte, for a recursive type of some kilobytes it can need several, most of all in a build without optimisation. Put
+    /// large parts of a recursive type in a `Box`, or set a lower limit.
     pub depth: usize,
     /// The highest rank of a tensor. Default 64, as in PyTorch and NumPy 2.
     pub rank: usize,
@@ -29,7 +33,7 @@ pub struct Limits {
     /// own length; beyond it the buffer grows as bytes arrive. Default 1 GiB.
     pub reserve: usize,
     /// How many times the length of the message its tensors may take in copies. More than once it is only where several
-    /// name the same bytes of a frame and cannot share them: strided ones that are compacted, and under
+    /// name the same bytes of a frame and cannot share them: strided ones that are compacted, vectors of numbers, and under
     /// [`Decoder::detach`](crate::Decoder::detach). Default 16.
     pub copies: usize,
 }

@@ -10,6 +10,7 @@ mod model;
 mod sharing;
 mod storages;
 mod streams;
+mod trouble;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};

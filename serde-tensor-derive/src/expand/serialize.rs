@@ -99,7 +99,7 @@ fn impls(
                 &'__value self,
                 visitor: &mut __tensor::TensorVisitor<'__value, '_>,
             ) -> #krate::Result<()> {
-                #visits
+                visitor.nested(|visitor| #visits)
             }
         }
     }

@@ -79,9 +79,9 @@ impl<'de> Import<'de> {
     pub fn row_major(&self) -> Result<Cow<'_, [u8]>> {
         match self.strides() {
             None => Ok(Cow::Borrowed(&self.data)),
-            Some(strides) => {
+            Some(_) => {
                 self.charge()?;
-                tensor::compact(self.dtype(), self.shape(), strides, &self.data).map(Cow::Owned)
+                self.compacted()
             }
         }
     }
@@ -92,7 +92,7 @@ impl<'de> Import<'de> {
             return Err(wrong_dtype::<E>(self.dtype()));
         }
         self.charge()?;
-        tensor::elements_to_vec(&self.row_major()?)
+        tensor::elements_to_vec(&self.compacted()?)
     }
 
     /// The bytes, in row-major order, in memory that may be kept: the message's own buffer where the call shares it and they
@@ -115,6 +115,14 @@ impl<'de> Import<'de> {
         }
         let copy = self.context.copy(data, self.segment, align)?;
         Ok((copy, Transfer::Copied))
+    }
+
+    /// The bytes in row-major order, already accounted for.
+    fn compacted(&self) -> Result<Cow<'_, [u8]>> {
+        match self.strides() {
+            None => Ok(Cow::Borrowed(&self.data)),
+            Some(strides) => tensor::compact(self.dtype(), self.shape(), strides, &self.data).map(Cow::Owned),
+        }
     }
 
     /// Accounts for a row-major copy of bytes that are the message's own.

@@ -1,7 +1,7 @@
 //! The frames of decoding calls.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::mem;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
@@ -9,12 +9,14 @@ use std::sync::{Arc, LazyLock};
 use bytes::Bytes;
 
 use super::effective;
+use super::spans::Spans;
 use crate::device::{
     Decision, Device, FieldDevice, OnMissing, Placement, Report, Site, TensorReport, Transfer, WarnOnce, warn,
 };
 use crate::error::{Category, Error};
 use crate::limits::Limits;
-use crate::tensor::{DType, MAX_ALIGN, Shape, aligned_copy};
+use crate::path::Path;
+use crate::tensor::{DType, MAX_ALIGN, Shape, aligned_copy, check_bool};
 use crate::wire::path::{self, Walk};
 use crate::wire::to_u64;
 
@@ -60,7 +62,12 @@ struct Frame {
     len: usize,
     /// How many bytes its tensors took in copies.
     copied: usize,
+    /// The descriptions of the tensors that were counted, by address: one that is read again, for another variant, is not
+    /// counted again.
+    counted: HashSet<usize>,
     copies: Copies,
+    /// Bytes that were seen to be a bool tensor's.
+    bools: Spans,
     fell_back: WarnOnce<(Device, Device)>,
     log: Log,
 }
@@ -124,6 +131,7 @@ pub(crate) struct Call<'de> {
     body: &'de [u8],
     /// The offset of the body in the message.
     offset: u64,
+    depth: usize,
     open: bool,
 }
 
@@ -137,6 +145,8 @@ impl<'de> Call<'de> {
         record: bool,
     ) -> Self {
         let id = NEXT_ID.replace(NEXT_ID.get().wrapping_add(1));
+        // `Some` directly inside `Some` is a level to a walk, and only sometimes to the decoder.
+        let depth = options.limits.depth.saturating_mul(2);
         with_stack(|stack| {
             let base = stack.sites.len();
             stack.frames.push(Frame {
@@ -147,7 +157,9 @@ impl<'de> Call<'de> {
                 base,
                 len,
                 copied: 0,
+                counted: HashSet::new(),
                 copies: Copies::default(),
+                bools: Spans::default(),
                 fell_back: WarnOnce::new(),
                 log: Log {
                     record,
@@ -159,6 +171,7 @@ impl<'de> Call<'de> {
             id,
             body,
             offset,
+            depth,
             open: true,
         }
     }
@@ -170,7 +183,7 @@ impl<'de> Call<'de> {
         };
         match log.failure {
             Some((error, at)) => Err(self.locate(error, at)),
-            None => Ok(report(self.body, log.landed)),
+            None => Ok(report(self.body, self.depth, log.landed)),
         }
     }
 
@@ -242,6 +255,8 @@ pub(crate) fn in_field<R>(site: &'static Site, read: impl FnOnce() -> R) -> R {
 pub(crate) struct Context {
     /// The number of the call's frame; `None` under another format.
     frame: Option<u64>,
+    /// The address of the tensor's description, where that is the message's.
+    at: Option<usize>,
     pub(crate) placement: Placement,
     pub(crate) on_missing: OnMissing,
     pub(crate) max_rank: usize,
@@ -254,17 +269,22 @@ pub(crate) struct Context {
 }
 
 /// The context of a tensor whose description is at the address, or came from elsewhere.
-pub(crate) fn context(at: Option<usize>) -> Context {
-    let found = with_stack(|stack| {
+///
+/// `None` while the thread ends and what it knew of its calls is gone.
+pub(crate) fn context(at: Option<usize>) -> Option<Context> {
+    with_stack(|stack| {
         let base = stack.frames.last().map_or(0, |frame| frame.base);
         let sites = stack.sites.get(base..).unwrap_or(&[]);
         let (field, site) = (effective(sites), sites.last().copied());
-        match stack.frame(at) {
-            Some(frame) => Context::of(&frame.options, Some(frame), field, site),
-            None => Context::of(&default_options(), None, field, site),
-        }
-    });
-    found.unwrap_or_else(|| Context::of(&default_options(), None, FieldDevice::Auto, None))
+        let frame = stack.frame(at);
+        let mut context = match frame {
+            Some(frame) => Context::of(&frame.options, frame.log.record),
+            None => Context::of(&default_options(), false),
+        };
+        context.frame = frame.map(|frame| frame.id);
+        (context.at, context.field, context.site) = (at, field, site);
+        context
+    })
 }
 
 /// The default options, which are made but once.
@@ -274,17 +294,18 @@ pub(crate) fn default_options() -> Arc<Options> {
 }
 
 impl Context {
-    fn of(options: &Arc<Options>, frame: Option<&Frame>, field: FieldDevice, site: Option<&'static Site>) -> Self {
+    fn of(options: &Arc<Options>, record: bool) -> Self {
         Self {
-            frame: frame.map(|frame| frame.id),
+            frame: None,
+            at: None,
             placement: options.placement,
             on_missing: options.on_missing,
             max_rank: options.limits.rank,
-            field,
-            site,
+            field: FieldDevice::Auto,
+            site: None,
             mapping: (!options.device_map.is_empty()).then(|| Arc::clone(options)),
             detach: options.detach,
-            record: frame.is_some_and(|frame| frame.log.record),
+            record,
         }
     }
 
@@ -345,6 +366,11 @@ impl Context {
             if frame.body.contains(&start) {
                 return None;
             }
+            if let Some(at) = self.at
+                && !frame.counted.insert(at)
+            {
+                return None;
+            }
             frame.copied = frame.copied.saturating_add(len);
             let most = frame.len.saturating_mul(frame.options.limits.copies);
             (frame.copied > most).then_some((frame.copied, most))
@@ -357,8 +383,32 @@ impl Context {
         )))
     }
 
+    /// Checks that a bool tensor's bytes are 0 or 1, each once however many tensors show it.
+    pub(crate) fn check_bool(&self, data: &[u8]) -> Result<(), Error> {
+        let range = addresses(data);
+        let gaps = self.with_frame(|frame| {
+            let inline = frame.body.contains(&range.start);
+            (!inline).then(|| frame.bools.gaps(&range))
+        });
+        let Some(gaps) = gaps.flatten() else {
+            return check_bool(data);
+        };
+        for gap in gaps {
+            if check_bool(&data[gap.start - range.start..gap.end - range.start]).is_err() {
+                // Once more, for the number of the element.
+                return check_bool(data);
+            }
+        }
+        self.with_frame(|frame| frame.bools.insert(range));
+        Ok(())
+    }
+
     /// Notes a tensor that did not land where it was wanted, to warn of it when the call ends.
     pub(crate) fn fell_back(&self, at: Option<usize>, decision: &Decision, bytes: usize) {
+        // What nobody listens to is not used up.
+        if !warn::enabled() {
+            return;
+        }
         let pair = (decision.wanted, decision.device);
         let first = match self.site {
             Some(site) => site.first_fallback(pair.0, pair.1),
@@ -443,11 +493,11 @@ impl Warning {
 }
 
 /// The report of a call: one row a tensor, in the order of the message.
-fn report(body: &[u8], mut landed: Vec<Landed>) -> Report {
+fn report(body: &[u8], depth: usize, mut landed: Vec<Landed>) -> Report {
     landed.sort_by_key(|landed| landed.at);
     // An untagged enum reads a tensor once for each variant it tries; the last is the one that was kept.
     let mut rows: Vec<TensorReport> = Vec::with_capacity(landed.len());
-    let mut walk = Walk::new(body);
+    let mut walk = Walk::new(body, depth);
     let mut last = None;
     for landed in landed {
         if landed.at.is_some() && landed.at == last {
@@ -461,9 +511,9 @@ fn report(body: &[u8], mut landed: Vec<Landed>) -> Report {
         let path = match landed.at.and_then(|at| position_in(body, at)) {
             Some(position) => {
                 walk.advance_past(position);
-                walk.path()
+                walk.trail().into()
             }
-            None => String::new(),
+            None => Path::default(),
         };
         rows.push(landed.into_row(path));
     }
@@ -471,7 +521,7 @@ fn report(body: &[u8], mut landed: Vec<Landed>) -> Report {
 }
 
 impl Landed {
-    fn into_row(self, path: String) -> TensorReport {
+    fn into_row(self, path: Path) -> TensorReport {
         TensorReport {
             path,
             site: self.site,

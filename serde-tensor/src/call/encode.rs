@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use super::effective;
 use crate::device::{Device, FieldDevice, Pin, Site};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::wire::descriptor::Fields;
 
 thread_local! {
@@ -14,7 +14,7 @@ thread_local! {
     static OFFER: Cell<Option<usize>> = const { Cell::new(None) };
     static IDENTITY: Cell<Option<Identity>> = const { Cell::new(None) };
     static FAILURE: Cell<Option<Error>> = const { Cell::new(None) };
-    static SCAN: Cell<ScanState> = const { Cell::new(ScanState::Off) };
+    static SCANNING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// What was warned of where there is neither a marked field nor a call: under other formats.
@@ -38,7 +38,7 @@ struct Stack {
 pub(crate) struct Call {
     id: u64,
     /// A value may encode another while it is scanned itself.
-    outer_scan: ScanState,
+    outer_scan: bool,
     /// A call belongs to its thread.
     _thread: PhantomData<*const ()>,
 }
@@ -52,7 +52,7 @@ impl Call {
         });
         Self {
             id: id.unwrap_or_default(),
-            outer_scan: SCAN.replace(ScanState::Off),
+            outer_scan: SCANNING.replace(false),
             _thread: PhantomData,
         }
     }
@@ -60,8 +60,8 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        if self.outer_scan != ScanState::Off {
-            SCAN.set(self.outer_scan);
+        if self.outer_scan {
+            SCANNING.set(true);
         }
         with_stack(|stack| {
             if let Some(at) = stack.calls.iter().rposition(|&(id, _)| id == self.id) {
@@ -71,45 +71,27 @@ impl Drop for Call {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ScanState {
-    Off,
-    On,
-    Found,
-}
-
-/// A scan for tensors, which a tensor answers itself where serde hides the scan's serializer from it.
+/// A scan for tensors is under way: tensors need not be written, but seen.
 pub(crate) struct Scan {
-    outer: ScanState,
+    outer: bool,
 }
 
 impl Scan {
     pub(crate) fn enter() -> Self {
         Self {
-            outer: SCAN.replace(ScanState::On),
+            outer: SCANNING.replace(true),
         }
-    }
-
-    #[expect(clippy::unused_self, reason = "the answer is that of the scan at hand")]
-    pub(crate) fn found(&self) -> bool {
-        SCAN.get() == ScanState::Found
     }
 }
 
 impl Drop for Scan {
     fn drop(&mut self) {
-        SCAN.set(self.outer);
+        SCANNING.set(self.outer);
     }
 }
 
-/// The tensor's side: whether it is only being looked for, and so need not be written.
-#[inline]
-pub(crate) fn answer_scan() -> bool {
-    if SCAN.get() == ScanState::Off {
-        return false;
-    }
-    SCAN.set(ScanState::Found);
-    true
+pub(crate) fn is_scan() -> bool {
+    SCANNING.get()
 }
 
 /// Gives an error to serde as text, and keeps it as it is for this crate's serializer.
@@ -142,8 +124,13 @@ pub(crate) fn in_field<R>(site: &'static Site, write: impl FnOnce() -> R) -> R {
 
 /// What the fields around the present tensor ask of the receiver.
 #[inline]
-pub(crate) fn pin() -> Pin {
-    with_stack(|stack| effective(stack.own_sites()).pin()).unwrap_or_default()
+///
+/// # Errors
+///
+/// While the thread ends and what it knew of its calls is gone.
+pub(crate) fn pin() -> Result<Pin> {
+    with_stack(|stack| effective(stack.own_sites()).pin())
+        .ok_or_else(|| Error::data("a tensor cannot be encoded while its thread ends"))
 }
 
 /// Whether a copy off a device is the first of its kind, under a format that keeps no account of its calls.

@@ -3,6 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use super::{Device, Rule, Site};
+use crate::path::Path;
 use crate::tensor::{DType, Shape};
 
 /// How a tensor's bytes got from the message to where they are now.
@@ -33,7 +34,7 @@ impl fmt::Display for Transfer {
 /// What was decided for one tensor.
 #[derive(Clone, Debug)]
 pub struct TensorReport {
-    pub(crate) path: String,
+    pub(crate) path: Path,
     pub(crate) site: Option<&'static Site>,
     pub(crate) dtype: DType,
     pub(crate) shape: Shape,
@@ -48,7 +49,7 @@ pub struct TensorReport {
 impl TensorReport {
     /// Where the tensor is in the value, such as `layers[3].weight`; empty when the value is the tensor.
     pub fn path(&self) -> &str {
-        &self.path
+        self.path.as_str()
     }
 
     /// The derived field whose attribute was looked at, such as `Rollout.rewards`; `None` outside derived types.
@@ -129,7 +130,7 @@ impl Report {
 
     /// The tensor at `path`, such as `layers[3].weight`.
     pub fn get(&self, path: &str) -> Option<&TensorReport> {
-        self.tensors.iter().find(|tensor| tensor.path == path)
+        self.tensors.iter().find(|tensor| tensor.path() == path)
     }
 
     /// How many tensors there were.
@@ -209,10 +210,10 @@ fn row(tensor: &TensorReport) -> [String; 8] {
         format!("{} (not {})", tensor.device, tensor.wanted)
     };
     [
-        if tensor.path.is_empty() {
+        if tensor.path().is_empty() {
             ".".to_owned()
         } else {
-            tensor.path.clone()
+            tensor.path().to_owned()
         },
         tensor.dtype.to_string(),
         format!("{:?}", tensor.shape()),
@@ -228,12 +229,13 @@ fn row(tensor: &TensorReport) -> [String; 8] {
 mod tests {
     use super::super::FieldDevice;
     use super::*;
+    use crate::path::{Step, Trail};
 
     static REWARDS: Site = Site::new("Rollout", "rewards", FieldDevice::KeepCpu);
 
     fn report() -> Report {
         let kept = TensorReport {
-            path: "rewards".to_owned(),
+            path: Trail::default().then(Step::key(b"rewards")).into(),
             site: Some(&REWARDS),
             dtype: DType::F32,
             shape: Shape::from_slice(&[2, 3]),
@@ -245,7 +247,11 @@ mod tests {
             transfer: Transfer::Copied,
         };
         let moved = TensorReport {
-            path: "layers[0].weight".to_owned(),
+            path: Trail::default()
+                .then(Step::key(b"layers"))
+                .then(Step::Index(0))
+                .then(Step::key(b"weight"))
+                .into(),
             site: None,
             wanted: Device::Cuda(3),
             device: Device::Cuda(0),

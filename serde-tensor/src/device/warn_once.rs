@@ -1,8 +1,8 @@
 //! A small set that says what was already warned of.
 
-/// How many different warnings one set lets through. A message from outside chooses the devices it names: without a
-/// limit it could fill the log and, over the process's life, the memory.
-const LIMIT: usize = 32;
+/// How many different cases one set remembers. A message from outside chooses the devices it names: without a limit it
+/// could fill the memory over the process's life. The oldest is forgotten first, so a new case is warned of even then.
+const LIMIT: usize = 256;
 
 /// What was already warned of: in one field for the process, or in one call.
 #[derive(Debug)]
@@ -15,8 +15,11 @@ impl<T: PartialEq> WarnOnce<T> {
 
     /// Whether `case` comes for the first time, and so is to be warned of.
     pub(crate) fn first(&mut self, case: T) -> bool {
-        let first = self.0.len() < LIMIT && !self.0.contains(&case);
+        let first = !self.0.contains(&case);
         if first {
+            if self.0.len() >= LIMIT {
+                self.0.remove(0);
+            }
             self.0.push(case);
         }
         first
@@ -42,9 +45,10 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_grow_without_end() {
+    fn it_does_not_grow_without_end_and_never_falls_silent() {
         let mut seen = WarnOnce::new();
-        let warned = (0..10_000).filter(|case| seen.first(*case)).count();
-        assert_eq!(warned, LIMIT);
+        assert!((0..10_000).all(|case| seen.first(case)));
+        assert_eq!(seen.0.len(), LIMIT);
+        assert!(!seen.first(9_999));
     }
 }

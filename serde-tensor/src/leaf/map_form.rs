@@ -40,7 +40,7 @@ pub(super) fn serialize<S: Serializer>(
         ref shape,
         ..
     } = description;
-    let pin = encode::pin();
+    let pin = encode::pin().map_err(encode::fail)?;
     let optional = [!device.is_cpu(), requires_grad, pin != Pin::None];
     let entries = 3 + optional.iter().filter(|&&there| there).count();
     let mut map = serializer.serialize_map(Some(entries))?;

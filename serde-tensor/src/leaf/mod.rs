@@ -16,10 +16,10 @@ mod visit;
 use serde::{Deserializer, Serializer};
 
 use crate::backend::{DevicesOf, Import, Imported, TensorBackend};
-use crate::call::decode::{self, Landed, addresses};
+use crate::call::decode::{self, Context, Landed, addresses};
 use crate::device::{Present, Request, Transfer, decide};
 use crate::error::{Error, Result};
-use crate::tensor::{DType, check_bool};
+use crate::tensor::DType;
 
 pub(crate) use bulk::{deserialize_vec, serialize_slice};
 pub use visit::TensorVisitor;
@@ -66,7 +66,10 @@ pub(crate) fn place<'de, T, E: serde::de::Error>(
 ) -> Result<T, E> {
     let at = raw.fields.map(|fields| addresses(fields).start);
     let placed = try_place(raw, at, devices, import);
-    placed.map_err(|error| decode::context(at).fail(error, at))
+    placed.map_err(|error| match decode::context(at) {
+        Some(context) => context.fail(error, at),
+        None => E::custom(error),
+    })
 }
 
 fn try_place<'de, T>(
@@ -75,10 +78,10 @@ fn try_place<'de, T>(
     devices: &dyn Present,
     import: impl FnOnce(Import<'de>) -> Result<Imported<T>>,
 ) -> Result<T> {
-    let context = decode::context(at);
+    let context = decode::context(at).ok_or_else(|| Error::data("a tensor cannot be decoded while its thread ends"))?;
     let descriptor = raw.descriptor(context.max_rank)?;
     let (data, segment) = (raw.data, raw.segment);
-    check_data(descriptor.dtype, descriptor.data_len()?, &data)?;
+    check_data(&context, descriptor.dtype, descriptor.data_len()?, &data)?;
     let decision = decide(
         &Request {
             recorded: descriptor.device,
@@ -124,7 +127,7 @@ fn try_place<'de, T>(
 }
 
 /// Descriptor and data may come from different places, so here is where they are held against each other.
-fn check_data(dtype: DType, len: usize, data: &[u8]) -> Result<()> {
+fn check_data(context: &Context, dtype: DType, len: usize, data: &[u8]) -> Result<()> {
     if data.len() != len {
         return Err(Error::data(format!(
             "a tensor's dtype, shape and strides ask for {len} bytes, its data has {}",
@@ -132,7 +135,7 @@ fn check_data(dtype: DType, len: usize, data: &[u8]) -> Result<()> {
         )));
     }
     if dtype == DType::Bool {
-        check_bool(data)?;
+        context.check_bool(data)?;
     }
     Ok(())
 }

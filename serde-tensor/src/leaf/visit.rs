@@ -9,6 +9,8 @@ use crate::tensor::Element;
 /// Is shown each tensor of a value, in order, borrowed for as long as the value is.
 pub struct TensorVisitor<'a, 'v> {
     visit: &'v mut dyn FnMut(Visited<'a>) -> Result<()>,
+    /// How many types deeper it goes.
+    depth: usize,
 }
 
 /// A tensor that was shown.
@@ -30,8 +32,22 @@ impl Visited<'_> {
 }
 
 impl<'a, 'v> TensorVisitor<'a, 'v> {
-    pub(crate) fn new(visit: &'v mut dyn FnMut(Visited<'a>) -> Result<()>) -> Self {
-        Self { visit }
+    /// A visitor that goes `depth` types deep.
+    pub(crate) fn new(depth: usize, visit: &'v mut dyn FnMut(Visited<'a>) -> Result<()>) -> Self {
+        Self { visit, depth }
+    }
+
+    /// Visits the fields of a type, which may be recursive.
+    ///
+    /// Of a value that nests deeper than the visitor goes, what lies deeper is passed over: serializing it is what refuses it, with its path.
+    pub fn nested(&mut self, visit: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let Some(depth) = self.depth.checked_sub(1) else {
+            return Ok(());
+        };
+        self.depth = depth;
+        let visited = visit(self);
+        self.depth += 1;
+        visited
     }
 
     /// Shows a tensor, unless it fails: serializing it then fails too, and can say where in the value it is.

@@ -5,6 +5,8 @@ mod segment;
 mod survey;
 mod write;
 
+use std::ops::Range;
+
 pub(crate) use numbering::Numbering;
 use segment::Segment;
 
@@ -12,7 +14,7 @@ use crate::TensorSerialize;
 use crate::error::{Error, Result};
 use crate::ser::{Options, Serializer};
 use crate::wire::frame::{ENTRY_LEN, Entry, HEADER_LEN, Header};
-use crate::wire::to_u64;
+use crate::wire::{path, to_u64};
 
 /// A value planned for sending: the body is encoded, tensors on the host are borrowed, the exact length is known.
 ///
@@ -46,6 +48,8 @@ use crate::wire::to_u64;
 pub struct Plan<'a> {
     /// A plain message; or header, body and table of a frame.
     front: Vec<u8>,
+    /// The part of it that is the body.
+    body: Range<usize>,
     segments: Vec<Segment<'a>>,
     len: usize,
     copied: usize,
@@ -76,6 +80,7 @@ impl<'a> Plan<'a> {
         if segments.is_empty() && !options.framed {
             return Ok(Self {
                 len: body.len(),
+                body: 0..body.len(),
                 front: body,
                 segments,
                 copied,
@@ -118,7 +123,14 @@ fn frame<'a>(body: &[u8], mut segments: Vec<Segment<'a>>, copied: usize, options
         let entry = Entry {
             offset: to_u64(segment.offset),
             len: to_u64(segment.len),
-            checksum: if options.checksums { segment.checksum()? } else { 0 },
+            checksum: if options.checksums {
+                let at = segment.named_at;
+                segment
+                    .checksum()
+                    .map_err(|error| error.within(|| path::locate(body, at).0))?
+            } else {
+                0
+            },
         };
         entry.write(&mut table);
     }
@@ -139,6 +151,7 @@ fn frame<'a>(body: &[u8], mut segments: Vec<Segment<'a>>, copied: usize, options
     front.extend_from_slice(body);
     front.extend_from_slice(&table);
     Ok(Plan {
+        body: HEADER_LEN..HEADER_LEN + body.len(),
         front,
         segments,
         len: end,

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use smallvec::SmallVec;
+
 use super::segment::{Piece, Segment};
 use crate::call::encode::{Identity, Key};
 use crate::error::{Error, Result};
@@ -9,13 +11,15 @@ use crate::wire::to_u64;
 
 /// Which tensor is in which segment.
 pub(crate) struct Numbering<'a> {
-    places: HashMap<Key, Place>,
+    /// A value that is shown several times and shares nothing, as one `Arc<[f32]>` in many fields, has as many places.
+    places: HashMap<Key, SmallVec<[Place; 1]>>,
     /// As surveyed; one that was numbered has moved on. A tensor that is skipped while serializing leaves its behind.
     surveyed: Vec<Surveyed<'a>>,
     numbered: Vec<Segment<'a>>,
 }
 
 /// A tensor's part of a segment.
+#[derive(Clone, Copy)]
 pub(super) struct Place {
     /// An index of the survey.
     pub(super) segment: usize,
@@ -29,7 +33,7 @@ enum Surveyed<'a> {
 }
 
 impl<'a> Numbering<'a> {
-    pub(super) fn new(places: HashMap<Key, Place>, segments: Vec<Segment<'a>>) -> Self {
+    pub(super) fn new(places: HashMap<Key, SmallVec<[Place; 1]>>, segments: Vec<Segment<'a>>) -> Self {
         Self {
             places,
             surveyed: segments.into_iter().map(Surveyed::Waiting).collect(),
@@ -38,8 +42,17 @@ impl<'a> Numbering<'a> {
     }
 
     /// The number of a planned tensor's segment, and the tensor's offset in it; `None` for one that was not planned.
-    pub(crate) fn find(&mut self, identity: Option<&Identity>, len: usize) -> Result<Option<(u64, u64)>> {
-        let Some(place) = identity.and_then(|identity| self.places.get(&identity.key)) else {
+    ///
+    /// `at` is where in the body the tensor is.
+    pub(crate) fn find(&mut self, identity: Option<&Identity>, len: usize, at: usize) -> Result<Option<(u64, u64)>> {
+        let places = identity.and_then(|identity| self.places.get_mut(&identity.key));
+        let Some(place) = places.and_then(|places| {
+            if places.len() > 1 {
+                places.pop()
+            } else {
+                places.last().copied()
+            }
+        }) else {
             return Ok(None);
         };
         if place.len != len {
@@ -50,7 +63,8 @@ impl<'a> Numbering<'a> {
         }
         let next = to_u64(self.numbered.len());
         let index = match std::mem::replace(&mut self.surveyed[place.segment], Surveyed::Numbered(next)) {
-            Surveyed::Waiting(segment) => {
+            Surveyed::Waiting(mut segment) => {
+                segment.named_at = at;
                 self.numbered.push(segment);
                 next
             }

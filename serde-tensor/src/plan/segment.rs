@@ -11,6 +11,8 @@ pub(crate) struct Segment<'a> {
     /// In the message.
     pub(super) offset: usize,
     pub(super) len: usize,
+    /// Where in the body a tensor first names it.
+    pub(super) named_at: usize,
     pub(super) pieces: SmallVec<[Piece<'a>; 1]>,
 }
 
@@ -31,6 +33,7 @@ impl Segment<'_> {
         Self {
             offset: 0,
             len,
+            named_at: 0,
             pieces: SmallVec::new(),
         }
     }

@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 
+use smallvec::SmallVec;
+
 use super::numbering::{Numbering, Place};
 use super::segment::{Piece, Segment};
 use crate::TensorSerialize;
+use crate::call::encode::Key;
 use crate::device::Device;
 use crate::error::Result;
 use crate::leaf::{TensorVisitor, Visited};
@@ -38,14 +41,16 @@ pub(super) fn survey<'a, T: ?Sized + TensorSerialize>(value: &'a T, options: &Op
         }
         Ok(())
     };
-    value.visit_tensors(&mut TensorVisitor::new(&mut note))?;
+    // A type that adds no level to the body, as a newtype, is one to the visitor, so that goes deeper than the body may.
+    let depth = options.depth.saturating_mul(4);
+    value.visit_tensors(&mut TensorVisitor::new(depth, &mut note))?;
     // Tensors of one storage come to lie side by side, first address first.
     found.sort_by_key(|found| found.range);
-    group(found, options)
+    Ok(group(found, options))
 }
 
-fn group<'a>(found: Vec<Found<'a>>, options: &Options) -> Result<Numbering<'a>> {
-    let mut places = HashMap::with_capacity(found.len());
+fn group<'a>(found: Vec<Found<'a>>, options: &Options) -> Numbering<'a> {
+    let mut places: HashMap<Key, SmallVec<[Place; 1]>> = HashMap::with_capacity(found.len());
     let mut segments: Vec<Segment<'a>> = Vec::new();
     let mut found = found.into_iter().peekable();
     while let Some(first) = found.next() {
@@ -59,17 +64,33 @@ fn group<'a>(found: Vec<Found<'a>>, options: &Options) -> Result<Numbering<'a>> 
             continue;
         }
         let index = segments.len();
-        let segment = merge(group, options.snapshot, |tensor, offset, len| {
-            let place = Place {
-                segment: index,
-                offset,
-                len,
-            };
-            places.insert(tensor.key, place);
-        })?;
-        segments.push(segment);
+        let shown: Vec<Place> = group.iter().map(|found| found.place(&group[0], index)).collect();
+        let keys: Vec<Key> = group.iter().map(|found| found.tensor.key).collect();
+        // What fails to be copied is left to fail where it is serialized, which knows its path.
+        if let Ok(segment) = merge(group, options.snapshot) {
+            segments.push(segment);
+            for (key, place) in keys.into_iter().zip(shown) {
+                places.entry(key).or_default().push(place);
+            }
+        }
     }
-    Ok(Numbering::new(places, segments))
+    Numbering::new(places, segments)
+}
+
+impl Found<'_> {
+    /// Where its bytes are in the segment of the group that `first` is the first of.
+    fn place(&self, first: &Self, segment: usize) -> Place {
+        // Overlapping ranges lie in one address space, so their distances fit it.
+        let distance = match (first.range, self.range) {
+            (Some((_, _, base, _)), Some((_, _, start, _))) => start.saturating_sub(base),
+            _ => 0,
+        };
+        Place {
+            segment,
+            offset: usize::try_from(distance).unwrap_or(usize::MAX),
+            len: self.len,
+        }
+    }
 }
 
 /// Whether a tensor's range begins inside that of a group, which ends at `end`.
@@ -83,21 +104,10 @@ fn overlaps(first: &Found<'_>, end: u64, next: &Found<'_>) -> bool {
 }
 
 /// One segment of the bytes that a group of overlapping tensors shows, each byte once.
-fn merge<'a>(
-    group: Vec<Found<'a>>,
-    snapshot: bool,
-    mut place: impl FnMut(&Visited<'a>, usize, usize),
-) -> Result<Segment<'a>> {
-    let base = group
-        .first()
-        .and_then(|first| first.range)
-        .map_or(0, |(_, _, start, _)| start);
+fn merge(group: Vec<Found<'_>>, snapshot: bool) -> Result<Segment<'_>> {
+    let offsets: Vec<usize> = group.iter().map(|found| found.place(&group[0], 0).offset).collect();
     let mut segment = Segment::new(0);
-    for Found { tensor, len, range } in group {
-        // Overlapping ranges lie in one address space, so their distances fit it.
-        let start = range.map_or(0, |(_, _, start, _)| start);
-        let offset = usize::try_from(start - base).unwrap_or(usize::MAX);
-        place(&tensor, offset, len);
+    for (Found { tensor, len, .. }, offset) in group.into_iter().zip(offsets) {
         let skip = segment.len.saturating_sub(offset);
         if skip < len {
             segment.pieces.push(Piece::of(tensor.bytes, len, skip, snapshot)?);

@@ -3,8 +3,9 @@
 use std::io::{self, IoSlice, Write};
 
 use super::Plan;
-use super::segment::Piece;
-use crate::error::{Error, Result};
+use super::segment::{Piece, Segment};
+use crate::error::{Category, Error, Result};
+use crate::wire::path;
 
 /// Zeros for the gaps between segments.
 const ZEROS: [u8; 4096] = [0; 4096];
@@ -38,7 +39,8 @@ impl Plan<'_> {
                     Piece::Copied { .. } => {
                         batch.flush()?;
                         let writer = &mut batch.writer;
-                        piece.read(&mut |bytes| writer.write_all(bytes).map_err(Error::from))?;
+                        let written = piece.read(&mut |bytes| writer.write_all(bytes).map_err(Error::from));
+                        written.map_err(|error| self.name_field(error, segment))?;
                     }
                 }
             }
@@ -48,6 +50,17 @@ impl Plan<'_> {
         batch.flush()?;
         batch.writer.flush()?;
         Ok(())
+    }
+}
+
+impl Plan<'_> {
+    /// The error with the path of the tensor that a segment is of, unless the writer met it.
+    fn name_field(&self, error: Error, segment: &Segment<'_>) -> Error {
+        if error.category() == Category::Io {
+            return error;
+        }
+        let body = &self.front[self.body.clone()];
+        error.within(|| path::locate(body, segment.named_at).0)
     }
 }
 

@@ -60,7 +60,7 @@ impl Serializer<'_> {
         self.note_copy(device, len)?;
         let known = match &mut self.segments {
             Segments::Single(single) => single.find(identity.as_ref(), len),
-            Segments::Plan(numbering) => numbering.find(identity.as_ref(), len)?,
+            Segments::Plan(numbering) => numbering.find(identity.as_ref(), len, self.body.len())?,
         };
         if let Some((index, offset)) = known {
             return descriptor::write_segment(&mut self.body, fields, index, offset);

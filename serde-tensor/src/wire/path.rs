@@ -3,30 +3,25 @@
 //! Encoding and decoding keep no path as they go, which would cost every element something. When one is wanted, for an
 //! error, a warning or a report, the body is walked from its start to the offset in question.
 
-use std::fmt::Write as _;
-
 use super::read::{Cursor, Token};
 use super::{ext, to_u64};
+use crate::path::{Step, Trail};
 
-/// The longest key shown, in characters.
-const SHOWN_KEY: usize = 64;
+/// How deep a walk goes, unless it is told. What lies deeper has the path of the container at this depth.
+const DEEPEST: usize = 4096;
 
 /// The path of the item that holds the byte at `target`, and the offset at which that item starts.
 pub(crate) fn locate(body: &[u8], target: usize) -> (String, usize) {
-    let mut walk = Walk::new(body);
+    let mut walk = Walk::new(body, DEEPEST);
     let start = walk.advance_past(target);
-    (walk.path(), start)
+    (walk.trail().to_string(), start)
 }
 
 /// The path of the item that would be written next to an unfinished body.
 pub(crate) fn of_next(unfinished: &[u8]) -> String {
-    let mut walk = Walk {
-        cursor: Cursor::unfinished(unfinished),
-        open: Vec::new(),
-        started: false,
-    };
+    let mut walk = Walk::over(Cursor::unfinished(unfinished), DEEPEST);
     walk.advance_past(usize::MAX);
-    walk.path()
+    walk.trail().to_string()
 }
 
 /// A walk over a body that only goes forward, so that many ascending offsets cost one walk.
@@ -34,6 +29,21 @@ pub(crate) struct Walk<'b> {
     cursor: Cursor<'b>,
     open: Vec<Open>,
     started: bool,
+    deepest: usize,
+    /// Where the innermost ext `0x53` around the present item ends.
+    end: usize,
+    /// That ext does not hold what it says, which was just seen.
+    spoiled: bool,
+    fault: Option<Fault>,
+}
+
+/// Why a walk did not look into something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The container at this position lies deeper than the walk goes.
+    Depth(usize),
+    /// The ext `0x53` that ends at this position does not hold one value.
+    Some(usize),
 }
 
 /// A container on the way to the present item.
@@ -45,6 +55,10 @@ struct Open {
     reached: u64,
     /// Where the key reached last starts.
     key: usize,
+    /// The end of the ext `0x53` around it.
+    outer_end: usize,
+    /// The trail to the present item, once it was asked for.
+    trail: Option<Trail>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,12 +69,25 @@ enum Kind {
 }
 
 impl<'b> Walk<'b> {
-    pub(crate) fn new(body: &'b [u8]) -> Self {
+    pub(crate) fn new(body: &'b [u8], deepest: usize) -> Self {
+        Self::over(Cursor::new(body, 0), deepest)
+    }
+
+    fn over(cursor: Cursor<'b>, deepest: usize) -> Self {
         Self {
-            cursor: Cursor::new(body, 0),
+            cursor,
             open: Vec::new(),
             started: false,
+            deepest,
+            end: usize::MAX,
+            spoiled: false,
+            fault: None,
         }
+    }
+
+    /// What the walk did not look into first.
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        self.fault
     }
 
     /// Goes on until the item that holds the byte at `target`; returns the offset at which that item starts.
@@ -84,36 +111,61 @@ impl<'b> Walk<'b> {
         }
     }
 
-    /// The path of the item reached last.
-    pub(crate) fn path(&self) -> String {
-        let mut path = String::new();
-        for open in &self.open {
-            match open.kind {
-                Kind::Array if open.reached > 0 => push_index(&mut path, open.reached - 1),
-                // Keys and values take turns, and a key is named by the map that holds it.
-                Kind::Map if open.reached > 0 && open.reached % 2 == 0 => {
-                    push_key(&mut path, &self.cursor.bytes()[open.key..]);
-                }
-                // The container itself, none of whose items was reached.
-                Kind::Array | Kind::Map | Kind::Some => {}
+    /// The trail to the item reached last.
+    pub(crate) fn trail(&mut self) -> Trail {
+        // Trails to the containers around it are made once for all their items.
+        let known = self.open.iter().rposition(|open| open.trail.is_some());
+        let mut trail = known
+            .and_then(|known| self.open[known].trail.clone())
+            .unwrap_or_default();
+        for open in &mut self.open[known.map_or(0, |known| known + 1)..] {
+            if let Some(step) = open.step(self.cursor.bytes()) {
+                trail = trail.then(step);
             }
+            open.trail = Some(trail.clone());
         }
-        path
+        trail
     }
 
     /// Reaches the next item; `None` at the end of the value or of the bytes.
     fn step(&mut self) -> Option<Token<'b>> {
         self.reach()?;
-        let token = self.cursor.token().ok()?;
-        match token {
-            Token::Array(len) => self.enter(Kind::Array, to_u64(len)),
-            Token::Map(len) => self.enter(Kind::Map, to_u64(len).saturating_mul(2)),
-            Token::Ext(ext::SOME, payload) => {
-                self.cursor.rewind(self.cursor.position() - payload.len());
-                self.enter(Kind::Some, 1);
+        let start = self.cursor.position();
+        let token = match self.cursor.token() {
+            Ok(token) if self.cursor.position() <= self.end => token,
+            Err(_) if self.end == usize::MAX => return None,
+            // What is in an ext is not what it says: the next step goes on behind it.
+            _ => {
+                self.fault.get_or_insert(Fault::Some(self.end));
+                self.spoiled = true;
+                return Some(Token::Nil);
             }
-            _ => {}
+        };
+        let (kind, total) = match token {
+            Token::Array(len) => (Kind::Array, to_u64(len)),
+            Token::Map(len) => (Kind::Map, to_u64(len).saturating_mul(2)),
+            Token::Ext(ext::SOME, _) => (Kind::Some, 1),
+            _ => return Some(token),
+        };
+        if self.open.len() >= self.deepest {
+            self.fault.get_or_insert(Fault::Depth(start));
+            self.cursor.rewind(start);
+            self.cursor.skip().ok()?;
+            return Some(token);
         }
+        let outer_end = self.end;
+        if let Token::Ext(_, payload) = token {
+            self.end = self.cursor.position();
+            self.cursor.rewind(self.end - payload.len());
+        }
+        self.open.push(Open {
+            kind,
+            total,
+            reached: 0,
+            key: 0,
+            outer_end,
+            trail: None,
+        });
         Some(token)
     }
 
@@ -122,59 +174,61 @@ impl<'b> Walk<'b> {
         if !std::mem::replace(&mut self.started, true) {
             return Some(());
         }
+        if std::mem::take(&mut self.spoiled) {
+            self.leave_some();
+        }
         loop {
             let open = self.open.last_mut()?;
             if open.reached < open.total {
                 open.reached += 1;
+                open.trail = None;
                 if open.kind == Kind::Map && open.reached % 2 == 1 {
                     open.key = self.cursor.position();
                 }
                 return Some(());
             }
-            self.open.pop();
+            if open.kind == Kind::Some {
+                self.leave_some();
+            } else {
+                self.open.pop();
+            }
         }
     }
 
-    fn enter(&mut self, kind: Kind, total: u64) {
-        self.open.push(Open {
-            kind,
-            total,
-            reached: 0,
-            key: 0,
-        });
-    }
-}
-
-/// `write!` to a `String` cannot fail.
-fn push_index(path: &mut String, index: u64) {
-    let _ = write!(path, "[{index}]");
-}
-
-fn push_key(path: &mut String, bytes: &[u8]) {
-    match Cursor::new(bytes, 0).token() {
-        Ok(Token::Str(key)) => push_name(path, &String::from_utf8_lossy(key)),
-        Ok(Token::Unsigned(key)) => push_index(path, key),
-        Ok(Token::Signed(key)) => {
-            let _ = write!(path, "[{key}]");
+    /// Leaves the innermost ext `0x53`, whose payload should end here.
+    fn leave_some(&mut self) {
+        if self.cursor.position() != self.end {
+            self.fault.get_or_insert(Fault::Some(self.end));
+            self.cursor.rewind(self.end);
         }
-        Ok(Token::Bool(key)) => {
-            let _ = write!(path, "[{key}]");
+        while let Some(open) = self.open.pop() {
+            if open.kind == Kind::Some {
+                self.end = open.outer_end;
+                break;
+            }
         }
-        _ => path.push_str("[?]"),
     }
 }
 
-fn push_name(path: &mut String, name: &str) {
-    let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    if !plain || name.chars().nth(SHOWN_KEY).is_some() {
-        let shown: String = name.chars().take(SHOWN_KEY).collect();
-        let _ = write!(path, "[{shown:?}]");
-        return;
+impl Open {
+    /// The step from the container to its present item; `None` where that has no name of its own.
+    fn step(&self, body: &[u8]) -> Option<Step> {
+        match self.kind {
+            Kind::Array if self.reached > 0 => Some(Step::Index(self.reached - 1)),
+            // Keys and values take turns, and a key is named by the map that holds it.
+            Kind::Map if self.reached > 0 && self.reached.is_multiple_of(2) => {
+                Some(match Cursor::new(&body[self.key..], 0).token() {
+                    Ok(Token::Str(key)) => Step::key(key),
+                    Ok(Token::Unsigned(key)) => Step::Index(key),
+                    Ok(Token::Signed(key)) => Step::Negative(key),
+                    Ok(Token::Bool(key)) => Step::Bool(key),
+                    _ => Step::Unknown,
+                })
+            }
+            // The container itself, none of whose items was reached.
+            Kind::Array | Kind::Map | Kind::Some => None,
+        }
     }
-    if !path.is_empty() {
-        path.push('.');
-    }
-    path.push_str(name);
 }
 
 #[cfg(test)]
