@@ -58,7 +58,7 @@ fn one_vector_in_many_fields_is_read_back_by_default() {
     }
     let value = Shown { rows: vec![rows; 50] };
     assert_eq!(serde_tensor::from_slice::<Shown>(&planned(&value)).unwrap(), value);
-    let tied: Vec<Rc<Tensor>> = vec![Rc::new(tensor(4096)); 50];
+    let tied: Vec<Rc<Tensor>> = std::iter::repeat_n(Rc::new(tensor(4096)), 50).collect();
     let message = planned(&tied);
     assert!(message.len() < 8192, "tensors are tied: {}", message.len());
     let read: Vec<Tensor> = serde_tensor::from_slice(&message).unwrap();
