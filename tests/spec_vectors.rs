@@ -20,11 +20,11 @@ use std::process::Command;
 
 use bytes::Bytes;
 use serde::de::Deserialize;
-use serde_tensor::{Category, Decoder, Device, Encoder, Error, Limits, Rule, Tensor, TensorView};
+use serde_tensor::{Category, Decoder, Device, Encoder, Error, Limits, Reassembler, Rule, Tensor, TensorView};
 
 use json::Json;
 use model::{ByteString, E, F32s, Fields, Model, Pair, models};
-use page::Vector;
+use page::{Vector, unhex};
 use tensor::{SpecTensor, Storages};
 use value::Value;
 
@@ -366,7 +366,44 @@ fn other_formats_hold_a_tensor_as_stated() {
     }
 }
 
-/// A reader written from the specification alone must come to the same results; the vectors of chunks are its alone.
+#[test]
+fn chunks_are_joined_as_stated() {
+    for vector in Vector::of("vectors.md", "C") {
+        let json = Json::parse(vector.block("json").unwrap());
+        let message: String = match json.at("message") {
+            Json::List(lines) => lines.iter().map(Json::str).collect(),
+            line => line.str().to_owned(),
+        };
+        let mut reassembler = Reassembler::new();
+        let mut chunks = vector.each_bytes();
+        let last = chunks.pop().unwrap();
+        for chunk in chunks {
+            assert_eq!(reassembler.push(chunk).unwrap(), None, "{}", vector.id);
+        }
+        assert_eq!(
+            reassembler.push(last).unwrap().unwrap(),
+            unhex(&message),
+            "{}",
+            vector.id
+        );
+    }
+    for vector in Vector::of("rejected.md", "K") {
+        let category = Json::parse(vector.block("json").unwrap())
+            .at("category")
+            .str()
+            .to_owned();
+        let mut reassembler = Reassembler::new();
+        let mut chunks = vector.each_bytes();
+        let refused = chunks.pop().unwrap();
+        for chunk in chunks {
+            assert_eq!(reassembler.push(chunk).unwrap(), None, "{}", vector.id);
+        }
+        let error = reassembler.push(refused).unwrap_err();
+        assert_eq!(format!("{:?}", error.category()), category, "{}: {error}", vector.id);
+    }
+}
+
+/// A reader written from the specification alone must come to the same results.
 #[test]
 fn the_python_reader_agrees_with_the_vectors() {
     let python = |arguments: &[&str]| {

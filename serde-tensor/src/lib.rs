@@ -89,7 +89,7 @@ pub use plan::Plan;
 pub use ser::Serializer;
 pub use tensor::{DType, Element, OtherDType, Tensor, TensorView};
 pub use traits::{Presence, TensorDeserialize, TensorSerialize, contains_tensor};
-pub use transport::{MessageReader, MessageWriter};
+pub use transport::{Chunks, MessageReader, MessageWriter, Reassembler};
 pub use verbs::{from_bytes, from_reader, from_slice, to_vec, to_writer};
 
 #[cfg(feature = "derive")]

@@ -1,6 +1,7 @@
 //! The format from the outside: what is written, what is read, what is refused, and where the bytes lie afterwards.
 
 mod buffered;
+mod chunks;
 mod errors;
 mod ext;
 mod frames;

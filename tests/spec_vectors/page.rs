@@ -32,6 +32,12 @@ impl Vector {
         Some(text)
     }
 
+    /// The bytes of each `hex` block, in order.
+    pub(crate) fn each_bytes(&self) -> Vec<Vec<u8>> {
+        let hex = self.blocks.iter().filter(|(language, _)| language == "hex");
+        hex.map(|(_, text)| unhex(text)).collect()
+    }
+
     /// The bytes of the only `hex` block.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         unhex(self.block("hex").unwrap_or_else(|| panic!("{}: no hex", self.id)))

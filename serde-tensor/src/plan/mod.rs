@@ -2,12 +2,15 @@
 
 mod numbering;
 mod segment;
+mod sources;
 mod survey;
 mod write;
 
 use std::ops::Range;
 
 pub(crate) use numbering::Numbering;
+pub(crate) use sources::Source;
+
 use segment::Segment;
 
 use crate::TensorSerialize;

@@ -3,12 +3,10 @@
 use std::io::{self, IoSlice, Write};
 
 use super::Plan;
-use super::segment::{Piece, Segment};
+use super::segment::Segment;
+use super::sources::Source;
 use crate::error::{Category, Error, Result};
 use crate::wire::path;
-
-/// Zeros for the gaps between segments.
-const ZEROS: [u8; 4096] = [0; 4096];
 
 /// How many slices are handed to the writer at once; systems take at least 16, Linux 1024.
 const BATCH: usize = 256;
@@ -28,34 +26,24 @@ impl Plan<'_> {
             writer,
             slices: Vec::with_capacity(BATCH.min(2 + 2 * self.segments.len())),
         };
-        batch.push(&self.front)?;
-        let mut position = self.front.len();
-        for segment in &self.segments {
-            batch.zeros(segment.offset - position)?;
-            for piece in &segment.pieces {
-                match piece {
-                    Piece::Borrowed(bytes) => batch.push(bytes)?,
-                    Piece::Owned(bytes) => batch.push(bytes)?,
-                    Piece::Copied { .. } => {
-                        batch.flush()?;
-                        let writer = &mut batch.writer;
-                        let written = piece.read(&mut |bytes| writer.write_all(bytes).map_err(Error::from));
-                        written.map_err(|error| self.name_field(error, segment))?;
-                    }
+        for source in self.sources() {
+            match source {
+                Source::Bytes(bytes) => batch.push(bytes)?,
+                Source::Copied(piece, segment) => {
+                    batch.flush()?;
+                    let writer = &mut batch.writer;
+                    let written = piece.read(&mut |bytes| writer.write_all(bytes).map_err(Error::from));
+                    written.map_err(|error| self.name_field(error, segment))?;
                 }
             }
-            position = segment.offset + segment.len;
         }
-        batch.zeros(self.len - position)?;
         batch.flush()?;
         batch.writer.flush()?;
         Ok(())
     }
-}
 
-impl Plan<'_> {
     /// The error with the path of the tensor that a segment is of, unless the writer met it.
-    fn name_field(&self, error: Error, segment: &Segment<'_>) -> Error {
+    pub(super) fn name_field(&self, error: Error, segment: &Segment<'_>) -> Error {
         if error.category() == Category::Io {
             return error;
         }
@@ -80,15 +68,6 @@ impl<'s, W: Write> Batch<'s, W> {
         } else {
             Ok(())
         }
-    }
-
-    fn zeros(&mut self, mut len: usize) -> Result<()> {
-        while len > 0 {
-            let part = len.min(ZEROS.len());
-            self.push(&ZEROS[..part])?;
-            len -= part;
-        }
-        Ok(())
     }
 
     fn flush(&mut self) -> Result<()> {

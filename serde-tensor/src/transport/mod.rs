@@ -1,7 +1,11 @@
 //! Messages over readers and writers. Knows no byte layout beyond a frame's header, which states its length.
 
+mod chunks;
 mod reader;
+mod reassembler;
 mod stream;
 mod writer;
 
+pub use chunks::Chunks;
+pub use reassembler::Reassembler;
 pub use stream::{MessageReader, MessageWriter};

@@ -1,6 +1,7 @@
 //! Decoding from a reader: one aligned buffer, which tensors share.
 
 use std::io::{self, Read};
+use std::iter;
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -9,7 +10,7 @@ use crate::decoder::Decoder;
 use crate::device::Report;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::wire::frame::{HEADER_LEN, Header, MAGIC};
+use crate::wire::frame::{ALIGN_RANGE, HEADER_LEN, Header, MAGIC};
 use crate::wire::to_u64;
 
 impl Decoder {
@@ -95,21 +96,35 @@ pub(super) fn read_frame(first: u8, mut reader: impl Read, limits: &Limits) -> R
     if there < len {
         return Err(Error::eof(format!("the frame has {len} bytes, the reader ended after {there}")).at(to_u64(there)));
     }
-    Ok(aligned_frame(buffer, gap, align))
+    aligned_frame(buffer, gap, align)
 }
 
 /// The frame behind `gap` bytes of `buffer`, moved if the buffer was, as it grew, to where that does not align it.
-fn aligned_frame(buffer: Vec<u8>, old_gap: usize, align: usize) -> Bytes {
-    let new_gap = gap(&buffer, align);
-    if new_gap == old_gap {
-        return Bytes::from(buffer).slice(old_gap..);
+fn aligned_frame(buffer: Vec<u8>, old_gap: usize, align: usize) -> Result<Bytes> {
+    if gap(&buffer, align) == old_gap {
+        return Ok(Bytes::from(buffer).slice(old_gap..));
     }
     let frame = &buffer[old_gap..];
-    let mut moved = Vec::with_capacity(frame.len() + align);
-    let gap = gap(&moved, align);
-    moved.resize(gap, 0);
-    moved.extend_from_slice(frame);
-    Bytes::from(moved).slice(gap..)
+    aligned(frame.len(), iter::once(frame), align)
+}
+
+/// Parts of a message of `len` bytes in one buffer, in which its segments are aligned as it says.
+pub(super) fn join<'p>(len: usize, parts: impl Iterator<Item = &'p [u8]> + Clone) -> Result<Bytes> {
+    let mut bytes = parts.clone().flatten();
+    let is_frame = bytes.next() == Some(&MAGIC[0]);
+    let align = bytes.nth(5).filter(|align| is_frame && ALIGN_RANGE.contains(align));
+    aligned(len, parts, 1 << align.unwrap_or(ALIGN_RANGE.start()))
+}
+
+fn aligned<'p>(len: usize, parts: impl Iterator<Item = &'p [u8]>, align: usize) -> Result<Bytes> {
+    let mut buffer = Vec::new();
+    buffer
+        .try_reserve_exact(len.saturating_add(align))
+        .map_err(|_| Error::limit(format!("no memory for a message of {len} bytes")))?;
+    let gap = gap(&buffer, align);
+    buffer.resize(gap, 0);
+    parts.for_each(|part| buffer.extend_from_slice(part));
+    Ok(Bytes::from(buffer).slice(gap..))
 }
 
 /// How many bytes lie before the first multiple of `align` in a buffer.

@@ -4,6 +4,7 @@
 
 pub(crate) mod buffer;
 pub(crate) mod checksum;
+pub(crate) mod chunk;
 pub(crate) mod descriptor;
 pub(crate) mod frame;
 pub(crate) mod path;
