@@ -1,5 +1,6 @@
 //! The frames of decoding calls.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::mem;
@@ -68,6 +69,8 @@ struct Frame {
     copies: Copies,
     /// Bytes that were seen to be a bool tensor's.
     bools: Spans,
+    /// What tensor types keep for the call, one value a type.
+    states: Vec<Box<dyn Any>>,
     fell_back: WarnOnce<(Device, Device)>,
     log: Log,
 }
@@ -160,6 +163,7 @@ impl<'de> Call<'de> {
                 counted: HashSet::new(),
                 copies: Copies::default(),
                 bools: Spans::default(),
+                states: Vec::new(),
                 fell_back: WarnOnce::new(),
                 log: Log {
                     record,
@@ -401,6 +405,22 @@ impl Context {
         }
         self.with_frame(|frame| frame.bools.insert(range));
         Ok(())
+    }
+
+    pub(crate) fn detaches(&self) -> bool {
+        self.detach
+    }
+
+    /// Uses the call's value of a type, which is out of the frame meanwhile: `use_it` is not this crate's.
+    pub(crate) fn with_state<S: Default + 'static, R>(&self, use_it: impl FnOnce(&mut S) -> R) -> Option<R> {
+        let kept = self.with_frame(|frame| {
+            let at = frame.states.iter().position(|state| state.is::<S>())?;
+            Some(frame.states.swap_remove(at))
+        })?;
+        let mut state = kept.and_then(|state| state.downcast::<S>().ok()).unwrap_or_default();
+        let result = use_it(&mut state);
+        self.with_frame(|frame| frame.states.push(state));
+        Some(result)
     }
 
     /// Notes a tensor that did not land where it was wanted, to warn of it when the call ends.
