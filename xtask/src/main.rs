@@ -2,6 +2,7 @@
 
 mod ci;
 mod features;
+mod libtorch;
 mod step;
 mod test;
 
@@ -12,7 +13,7 @@ use step::Result;
 const HELP: &str = "\
 cargo xtask <task>
 
-  test [ARGS]   run all tests, documentation examples included; ARGS go to `cargo test`
+  test [NAME]   run all tests, documentation examples included, or those with NAME in their names; provides libtorch
   ci            check formatting, lints, documentation, features, benchmarks and packages
 ";
 

@@ -1,5 +1,6 @@
 //! One command of a task, shown as it would be typed.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
@@ -38,6 +39,13 @@ impl Step {
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.command.env(name, value);
         self.shown = format!("{name}=\"{value}\" {}", self.shown);
+        self
+    }
+
+    /// Sets an environment variable whose value is too long to show.
+    pub(crate) fn quiet_env(mut self, name: &str, value: &OsStr) -> Self {
+        self.command.env(name, value);
+        self.shown = format!("{name}=… {}", self.shown);
         self
     }
 
