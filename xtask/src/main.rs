@@ -3,6 +3,7 @@
 mod ci;
 mod features;
 mod libtorch;
+mod oldest;
 mod step;
 mod test;
 

@@ -1,6 +1,6 @@
 //! libtorch's tensors, through the crate `tch`.
 //!
-//! A [`tch::Tensor`](::tch::Tensor) stands in a `#[tensor]` field as the crate's own does.
+//! A [`tch::Tensor`] stands in a `#[tensor]` field as the crate's own does.
 //!
 //! | file | holds |
 //! |---|---|
