@@ -1,10 +1,14 @@
 //! The tensors of `data/torch-oracle.json`, built here as they were built there, against what Python's torch said of them.
 
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
 use serde_json::Value;
-use serde_tensor::inspect;
+use serde_tensor::{Encoder, inspect};
 use tch::{Kind, Tensor};
 
-use super::{as_host, bytes, one, sent};
+use super::{as_host, bytes, messages, one, sent};
 
 struct Case(Value);
 
@@ -152,4 +156,48 @@ fn only_dense_permuted_tensors_travel_strided() {
         .map(|case| case.text("name").to_owned())
         .collect();
     assert_eq!(strided, ["transposed", "permuted", "channels_last"]);
+}
+
+/// What we send is judged by a reader written from the specification alone, and by Python's torch.
+#[test]
+fn pythons_torch_reads_the_same_messages() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("torch-judge");
+    // What an earlier version of the test left is not to be judged.
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    let cases = Case::all();
+    for (index, case) in cases.iter().enumerate() {
+        let value = one(case.tensor());
+        for (encoder, way) in [
+            (Encoder::new(), "inline"),
+            (Encoder::new().inline_limit(0).checksums(true), "segment"),
+        ] {
+            for (message, writer) in messages(&encoder, &value).iter().zip(["vec", "plan"]) {
+                fs::write(folder.join(format!("{way}-{writer}-{index}.msg")), message).unwrap();
+            }
+        }
+    }
+    let judge = root.join("tests/tools/torch_judge.py");
+    let python = if cfg!(windows) { "python" } else { "python3" };
+    let output = Command::new(python)
+        .arg(judge)
+        .arg(root.join("data/torch-oracle.json"))
+        .arg(&folder)
+        .output();
+    let Ok(output) = output else {
+        println!("skipped: there is no {python}");
+        return;
+    };
+    if output.status.code() == Some(77) {
+        println!("skipped: {python} has no torch");
+        return;
+    }
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(said.contains(&format!("{} messages read", 4 * cases.len())), "{said}");
 }
