@@ -57,6 +57,7 @@ fn a_process_without_cuda_decodes_a_message_recorded_on_a_gpu_with_one_warning()
     }
     let [warning] = &warned[..] else { panic!("{warned:?}") };
     assert_eq!((&*warning["wanted"], &*warning["field"]), ("cuda:1", "Receiver.x"));
+    assert_eq!(warning["why"].contains("not linked"), !tch::utils::has_cudart());
 }
 
 /// D1, D2.

@@ -126,6 +126,7 @@ struct Warning {
     wanted: Device,
     device: Device,
     bytes: usize,
+    why: Option<String>,
 }
 
 /// One decoding call.
@@ -424,7 +425,13 @@ impl Context {
     }
 
     /// Notes a tensor that did not land where it was wanted, to warn of it when the call ends.
-    pub(crate) fn fell_back(&self, at: Option<usize>, decision: &Decision, bytes: usize) {
+    pub(crate) fn fell_back(
+        &self,
+        at: Option<usize>,
+        decision: &Decision,
+        bytes: usize,
+        why: impl FnOnce() -> Option<String>,
+    ) {
         // What nobody listens to is not used up.
         if !warn::enabled() {
             return;
@@ -446,6 +453,7 @@ impl Context {
             wanted: decision.wanted,
             device: decision.device,
             bytes,
+            why: why(),
         };
         match self.frame {
             // The path can be had only where the body is: at the end of the call.
@@ -508,7 +516,8 @@ impl Warning {
             .then(|| path::locate(body?, position_in(body?, self.at?)?).0.into())
             .flatten();
         let path: Option<String> = path;
-        warn::fallback(path.as_deref(), self.site, self.wanted, self.device, self.bytes);
+        let why = self.why.as_deref();
+        warn::fallback(path.as_deref(), self.site, self.wanted, self.device, self.bytes, why);
     }
 }
 
