@@ -4,8 +4,9 @@ use std::cell::Cell;
 
 use ::tch::Tensor;
 
+use super::layout::{self, Layout};
 use super::plain::Plain;
-use super::{fault, layout, signed};
+use super::{fault, signed};
 use crate::backend::{Description, HostBytes, Storage};
 use crate::{Error, Result};
 
@@ -19,18 +20,21 @@ thread_local! {
 
 /// How a tensor's bytes lie in memory, and so how they travel.
 enum Form {
-    /// In one piece, in some order of the dims: as they are.
-    Dense,
+    /// In one piece, in row-major order: as they are.
+    RowMajor,
+    /// In one piece, in another order of the dims: as they are too.
+    Permuted,
     /// With gaps, or more than once, or to be conjugated or negated: in row-major order.
     Gathered,
 }
 
 impl Form {
     fn of(plain: &Plain) -> Self {
-        if plain.lazy || !layout::is_dense(&plain.shape, &plain.strides) {
-            Self::Gathered
-        } else {
-            Self::Dense
+        match layout::of(&plain.shape, &plain.strides) {
+            _ if plain.lazy => Self::Gathered,
+            Layout::RowMajor => Self::RowMajor,
+            Layout::Permuted => Self::Permuted,
+            Layout::Other => Self::Gathered,
         }
     }
 }
@@ -65,11 +69,12 @@ pub(super) fn host_bytes(tensor: &Tensor) -> Result<HostBytes<'static>> {
     let len = elements.checked_mul(element).ok_or_else(too_long)?;
     let alias = tensor.f_detach().map_err(unreadable)?;
     let source = match Form::of(&plain) {
-        Form::Dense => {
+        Form::Permuted => {
             let elements = signed(elements)?;
             alias.f_as_strided([elements], [1], None).map_err(unreadable)?
         }
-        Form::Gathered => alias,
+        // In their own order these are as long as in memory.
+        Form::RowMajor | Form::Gathered => alias,
     };
     let pieces = Pieces {
         element,

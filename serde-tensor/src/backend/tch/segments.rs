@@ -25,7 +25,14 @@ struct Segment {
     address: usize,
     /// How many elements of the memory's kind there are.
     elements: usize,
-    /// The memory, flat, as elements of other kinds.
+    /// Of few segments: most have one name.
+    shared: Option<Box<Shared>>,
+}
+
+/// What a segment of several names needs.
+#[derive(Default)]
+struct Shared {
+    /// The memory, flat, as elements of each kind that was asked for.
     flat: Vec<(Kind, Tensor)>,
     /// Tensors that require a gradient: another name for one of them is the same tensor, so that it has the same gradient.
     leaves: Vec<(Wanted, usize, Tensor)>,
@@ -70,8 +77,7 @@ impl Segment {
             address: memory.data_ptr().addr(),
             memory,
             elements,
-            flat: Vec::new(),
-            leaves: Vec::new(),
+            shared: None,
         }
     }
 
@@ -91,7 +97,7 @@ impl Segment {
     }
 
     fn tensor(&mut self, wanted: &Wanted, offset: usize) -> Result<Tensor> {
-        let mut leaves = self.leaves.iter();
+        let mut leaves = self.shared.iter().flat_map(|shared| &shared.leaves);
         if let Some((.., tensor)) = leaves.find(|(leaf, at, _)| *at == offset && leaf == wanted) {
             return Ok(tensor.shallow_clone());
         }
@@ -103,23 +109,25 @@ impl Segment {
 
     fn note_leaf(&mut self, wanted: &Wanted, offset: usize, tensor: &Tensor) {
         if wanted.requires_grad {
-            self.leaves.push((wanted.clone(), offset, tensor.shallow_clone()));
+            let shared = self.shared.get_or_insert_default();
+            shared.leaves.push((wanted.clone(), offset, tensor.shallow_clone()));
         }
     }
 
     /// The memory as elements of a kind in a row, as many as fit.
     fn flat(&mut self, kind: Kind, element: usize) -> Result<&Tensor> {
-        let at = match self.flat.iter().position(|(known, _)| *known == kind) {
+        let known = self.shared.iter().flat_map(|shared| &shared.flat);
+        let at = match known.into_iter().position(|(known, _)| *known == kind) {
             Some(at) => at,
             None => {
-                let view = self
-                    .view_as(kind, element)
-                    .map_err(|error| fault("libtorch cannot share the memory", error))?;
-                self.flat.push((kind, view));
-                self.flat.len() - 1
+                let view = self.view_as(kind, element);
+                let view = view.map_err(|error| fault("libtorch cannot share the memory", error))?;
+                let flat = &mut self.shared.get_or_insert_default().flat;
+                flat.push((kind, view));
+                flat.len() - 1
             }
         };
-        Ok(&self.flat[at].1)
+        Ok(&self.shared.get_or_insert_default().flat[at].1)
     }
 
     fn view_as(&self, kind: Kind, element: usize) -> std::result::Result<Tensor, ::tch::TchError> {
