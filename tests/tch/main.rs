@@ -7,6 +7,7 @@
 mod common;
 
 mod devices;
+mod example;
 mod gpu;
 mod kinds;
 mod layouts;

@@ -15,6 +15,7 @@ const HELP: &str = "\
 cargo xtask <task>
 
   test [NAME]   run all tests, documentation examples included, or those with NAME in their names; provides libtorch
+  example NAME  run an example that needs libtorch: minilm
   ci            check formatting, lints, documentation, features, benchmarks and packages
 ";
 
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
 fn run(task: Option<&str>, arguments: &[String]) -> Result {
     match task {
         Some("test") => test::run(arguments),
+        Some("example") => test::example(arguments),
         Some("ci") if arguments.is_empty() => ci::run(),
         Some("ci") => Err("`ci` takes no arguments".to_owned()),
         None | Some("help" | "--help" | "-h") => {

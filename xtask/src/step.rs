@@ -7,7 +7,7 @@ use std::process::Command;
 /// Failures are told to a person, and nothing else is done with them.
 pub(crate) type Result<T = ()> = std::result::Result<T, String>;
 
-/// A cargo command, to be run in the root of the workspace.
+/// A command, to be run in the root of the workspace.
 pub(crate) struct Step {
     command: Command,
     shown: String,
@@ -23,6 +23,16 @@ impl Step {
         Self {
             command,
             shown: format!("cargo {arguments}"),
+        }
+    }
+
+    /// A program of this workspace.
+    pub(crate) fn program(path: &Path) -> Self {
+        let mut command = Command::new(path);
+        command.current_dir(root());
+        Self {
+            command,
+            shown: path.display().to_string(),
         }
     }
 
