@@ -48,6 +48,8 @@
 //! * `derive` (default): the macros.
 //! * `tracing` (default): warnings, of a device that is not there and of a tensor copied off its device, as events of target
 //!   `serde_tensor::device`. Without it they are silent; [`Report`] tells the same.
+//! * `tch`: libtorch's tensors, `tch::Tensor`, stand in `#[tensor]` fields. Needs libtorch; versions come in pairs, which the
+//!   README lists.
 
 #[doc(hidden)]
 #[path = "private.rs"]
@@ -73,6 +75,9 @@ mod transport;
 mod verbs;
 mod wire;
 
+#[cfg(feature = "tch")]
+#[doc(inline)]
+pub use backend::tch;
 pub use de::Deserializer;
 pub use decoder::Decoder;
 pub use device::{

@@ -4,8 +4,9 @@ use std::fs;
 
 use crate::step::{Result, root};
 
-/// Features whose libraries must be on the machine before cargo starts.
-const NEED_AN_INSTALLATION: &[&str] = &["tch"];
+/// Features whose libraries must be on the machine before a program is built, and the feature of the dependency with which it
+/// is checked without them.
+const NEED_AN_INSTALLATION: &[(&str, &str)] = &[("tch", "tch/doc-only")];
 
 /// Above this many features not all their subsets are checked: only none, each, each pair, and all.
 const ALL_SUBSETS_UP_TO: usize = 5;
@@ -17,7 +18,8 @@ pub(crate) fn flags() -> Result<Vec<String>> {
 
 /// The flags of each subset of the features that is checked.
 pub(crate) fn subsets() -> Result<Vec<Vec<String>>> {
-    let features = read()?;
+    let mut features = read()?;
+    features.extend(NEED_AN_INSTALLATION.iter().map(|&(feature, _)| feature.to_owned()));
     let all = features.len();
     let checked = |subset: &u32| {
         let size = subset.count_ones() as usize;
@@ -37,10 +39,14 @@ fn flags_of(features: &[String]) -> Vec<String> {
     if features.is_empty() {
         return Vec::new();
     }
-    let named: Vec<String> = features
+    let mut named: Vec<String> = features
         .iter()
         .map(|feature| format!("serde-tensor/{feature}"))
         .collect();
+    let checked_without = NEED_AN_INSTALLATION
+        .iter()
+        .filter(|(feature, _)| features.iter().any(|used| used == feature));
+    named.extend(checked_without.map(|(_, check)| (*check).to_owned()));
     vec!["--features".to_owned(), named.join(",")]
 }
 
@@ -65,7 +71,7 @@ fn parse(manifest: &str) -> Vec<String> {
         .filter(|line| line.starts_with(|first: char| first.is_ascii_alphabetic()))
         .filter_map(|line| line.split_once('='))
         .map(|(key, _)| key.trim().to_owned())
-        .filter(|key| key != "default" && !NEED_AN_INSTALLATION.contains(&key.as_str()))
+        .filter(|key| key != "default" && NEED_AN_INSTALLATION.iter().all(|(feature, _)| key != feature))
         .collect()
 }
 

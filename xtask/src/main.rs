@@ -2,6 +2,8 @@
 
 mod ci;
 mod features;
+mod libtorch;
+mod oldest;
 mod step;
 mod test;
 
@@ -12,7 +14,8 @@ use step::Result;
 const HELP: &str = "\
 cargo xtask <task>
 
-  test [ARGS]   run all tests, documentation examples included; ARGS go to `cargo test`
+  test [NAME]   run all tests, documentation examples included, or those with NAME in their names; provides libtorch
+  example NAME  run an example that needs libtorch: minilm
   ci            check formatting, lints, documentation, features, benchmarks and packages
 ";
 
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
 fn run(task: Option<&str>, arguments: &[String]) -> Result {
     match task {
         Some("test") => test::run(arguments),
+        Some("example") => test::example(arguments),
         Some("ci") if arguments.is_empty() => ci::run(),
         Some("ci") => Err("`ci` takes no arguments".to_owned()),
         None | Some("help" | "--help" | "-h") => {

@@ -1,12 +1,13 @@
 //! One command of a task, shown as it would be typed.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
 /// Failures are told to a person, and nothing else is done with them.
 pub(crate) type Result<T = ()> = std::result::Result<T, String>;
 
-/// A cargo command, to be run in the root of the workspace.
+/// A command, to be run in the root of the workspace.
 pub(crate) struct Step {
     command: Command,
     shown: String,
@@ -25,6 +26,16 @@ impl Step {
         }
     }
 
+    /// A program of this workspace.
+    pub(crate) fn program(path: &Path) -> Self {
+        let mut command = Command::new(path);
+        command.current_dir(root());
+        Self {
+            command,
+            shown: path.display().to_string(),
+        }
+    }
+
     /// Adds arguments as they are.
     pub(crate) fn args(mut self, arguments: &[String]) -> Self {
         self.command.args(arguments);
@@ -38,6 +49,13 @@ impl Step {
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.command.env(name, value);
         self.shown = format!("{name}=\"{value}\" {}", self.shown);
+        self
+    }
+
+    /// Sets an environment variable whose value is too long to show.
+    pub(crate) fn quiet_env(mut self, name: &str, value: &OsStr) -> Self {
+        self.command.env(name, value);
+        self.shown = format!("{name}=… {}", self.shown);
         self
     }
 

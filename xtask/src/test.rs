@@ -1,12 +1,41 @@
 //! `cargo xtask test`: every test there is.
 
 use crate::features;
+use crate::libtorch::Libtorch;
 use crate::step::{Result, Step};
 
-/// Runs unit tests, integration tests and documentation examples, with all features that need nothing installed.
+/// Where a libtorch is needed. The selection is the same in each command, or `torch-sys` is built anew, which takes minutes.
+const WITH_LIBTORCH: &str = "--package serde-tensor --package serde-tensor-suite --features serde-tensor-suite/tch";
+
+/// Runs unit tests, integration tests and documentation examples: first all that needs nothing installed, then those of
+/// libtorch's tensors.
 pub(crate) fn run(arguments: &[String]) -> Result {
-    Step::cargo("test --workspace --no-fail-fast")
+    let plain = Step::cargo("test --workspace --no-fail-fast")
         .args(&features::flags()?)
         .args(arguments)
-        .run()
+        .run();
+    let libtorch = Libtorch::provide()?;
+    let with_libtorch = |targets| {
+        let step = Step::cargo(&format!("test {WITH_LIBTORCH} --no-fail-fast {targets}"));
+        libtorch.for_step(step.args(arguments)).run()
+    };
+    // All of them, so that one run tells of every failure.
+    let [unit, doc] = ["--lib --test tch --example minilm", "--doc"].map(with_libtorch);
+    plain.and(unit).and(doc)
+}
+
+/// Builds and runs an example that needs libtorch.
+pub(crate) fn example(arguments: &[String]) -> Result {
+    let [name] = arguments else {
+        return Err("`example` takes the name of one".to_owned());
+    };
+    let libtorch = Libtorch::provide()?;
+    let build = Step::cargo(&format!("build {WITH_LIBTORCH} --example")).args(std::slice::from_ref(name));
+    libtorch.for_step(build).run()?;
+    // cargo puts examples into a folder beside its other programs, of which this is one.
+    let here = std::env::current_exe().map_err(|error| error.to_string())?;
+    let program = here
+        .with_file_name("examples")
+        .join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    libtorch.for_step(Step::program(&program)).run()
 }

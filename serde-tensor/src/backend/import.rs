@@ -117,6 +117,33 @@ impl<'de> Import<'de> {
         Ok((copy, Transfer::Copied))
     }
 
+    /// The segment of the message that the bytes are a part of, and where in it they begin.
+    ///
+    /// Tensors that name one segment share memory where their bytes overlap: a type that can do that copies a segment once, and
+    /// makes its tensors views of the copy. `None` where a tensor is to have memory of its own: its bytes are inline or come
+    /// from another format, or the call [detaches](crate::Decoder::detach).
+    pub fn segment(&self) -> Option<(&'de [u8], usize)> {
+        let segment = self.segment.filter(|_| !self.context.detaches())?;
+        let offset = self.data.as_ptr().addr().checked_sub(segment.as_ptr().addr())?;
+        (offset.checked_add(self.data.len())? <= segment.len()).then_some((segment, offset))
+    }
+
+    /// Uses what a tensor type keeps for as long as one decoding call lasts, such as its copies of [segments](Self::segment);
+    /// it starts as the default. `None` under another format, where there is no call.
+    pub fn with_state<S: Default + 'static, R>(&self, use_it: impl FnOnce(&mut S) -> R) -> Option<R> {
+        self.context.with_state(use_it)
+    }
+
+    /// Accounts for a copy of `len` bytes that a tensor type makes of [`bytes`](Self::bytes) itself; the other functions here
+    /// do so for theirs. Many tensors may name the same bytes, and [`Limits::copies`](crate::Limits::copies) bounds what they take
+    /// together.
+    pub fn account(&self, len: usize) -> Result<()> {
+        match self.data {
+            Cow::Borrowed(data) => self.context.charge(data, len),
+            Cow::Owned(_) => Ok(()),
+        }
+    }
+
     /// The bytes in row-major order, already accounted for.
     fn compacted(&self) -> Result<Cow<'_, [u8]>> {
         match self.strides() {

@@ -6,6 +6,8 @@
 mod description;
 mod host;
 mod import;
+#[cfg(feature = "tch")]
+pub mod tch;
 
 pub use description::{Description, HostBytes};
 pub use import::{Import, Imported};
@@ -129,24 +131,8 @@ impl<T: TensorBackend> Present for DevicesOf<T> {
 /// (A blanket implementation cannot do it beside those of `Box<T>` and other containers.)
 #[macro_export]
 macro_rules! impl_tensor {
-    ($($tensor:ty),+ $(,)?) => {$(
-        impl $crate::__private::serde::Serialize for $tensor {
-            fn serialize<S: $crate::__private::serde::Serializer>(
-                &self,
-                serializer: S,
-            ) -> ::core::result::Result<S::Ok, S::Error> {
-                $crate::__private::leaf::serialize(self, serializer)
-            }
-        }
-
-        impl<'de> $crate::__private::serde::Deserialize<'de> for $tensor {
-            fn deserialize<D: $crate::__private::serde::Deserializer<'de>>(
-                deserializer: D,
-            ) -> ::core::result::Result<Self, D::Error> {
-                $crate::__private::leaf::deserialize(deserializer)
-            }
-        }
-
+    // Of a type of another crate's, which cannot be given serde's traits here.
+    (@traits $tensor:ty) => {
         impl $crate::TensorSerialize for $tensor {
             const PRESENCE: $crate::Presence = $crate::Presence::Always;
 
@@ -176,5 +162,25 @@ macro_rules! impl_tensor {
                 $crate::__private::leaf::deserialize(deserializer)
             }
         }
+    };
+    ($($tensor:ty),+ $(,)?) => {$(
+        impl $crate::__private::serde::Serialize for $tensor {
+            fn serialize<S: $crate::__private::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::core::result::Result<S::Ok, S::Error> {
+                $crate::__private::leaf::serialize(self, serializer)
+            }
+        }
+
+        impl<'de> $crate::__private::serde::Deserialize<'de> for $tensor {
+            fn deserialize<D: $crate::__private::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::core::result::Result<Self, D::Error> {
+                $crate::__private::leaf::deserialize(deserializer)
+            }
+        }
+
+        $crate::impl_tensor!(@traits $tensor);
     )+};
 }

@@ -1,5 +1,6 @@
 //! The frames of decoding calls.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::mem;
@@ -68,6 +69,8 @@ struct Frame {
     copies: Copies,
     /// Bytes that were seen to be a bool tensor's.
     bools: Spans,
+    /// What tensor types keep for the call, one value a type.
+    states: Vec<Box<dyn Any>>,
     fell_back: WarnOnce<(Device, Device)>,
     log: Log,
 }
@@ -123,6 +126,7 @@ struct Warning {
     wanted: Device,
     device: Device,
     bytes: usize,
+    why: Option<String>,
 }
 
 /// One decoding call.
@@ -160,6 +164,7 @@ impl<'de> Call<'de> {
                 counted: HashSet::new(),
                 copies: Copies::default(),
                 bools: Spans::default(),
+                states: Vec::new(),
                 fell_back: WarnOnce::new(),
                 log: Log {
                     record,
@@ -403,8 +408,30 @@ impl Context {
         Ok(())
     }
 
+    pub(crate) fn detaches(&self) -> bool {
+        self.detach
+    }
+
+    /// Uses the call's value of a type, which is out of the frame meanwhile: `use_it` is not this crate's.
+    pub(crate) fn with_state<S: Default + 'static, R>(&self, use_it: impl FnOnce(&mut S) -> R) -> Option<R> {
+        let kept = self.with_frame(|frame| {
+            let at = frame.states.iter().position(|state| state.is::<S>())?;
+            Some(frame.states.swap_remove(at))
+        })?;
+        let mut state = kept.and_then(|state| state.downcast::<S>().ok()).unwrap_or_default();
+        let result = use_it(&mut state);
+        self.with_frame(|frame| frame.states.push(state));
+        Some(result)
+    }
+
     /// Notes a tensor that did not land where it was wanted, to warn of it when the call ends.
-    pub(crate) fn fell_back(&self, at: Option<usize>, decision: &Decision, bytes: usize) {
+    pub(crate) fn fell_back(
+        &self,
+        at: Option<usize>,
+        decision: &Decision,
+        bytes: usize,
+        why: impl FnOnce() -> Option<String>,
+    ) {
         // What nobody listens to is not used up.
         if !warn::enabled() {
             return;
@@ -426,6 +453,7 @@ impl Context {
             wanted: decision.wanted,
             device: decision.device,
             bytes,
+            why: why(),
         };
         match self.frame {
             // The path can be had only where the body is: at the end of the call.
@@ -488,7 +516,8 @@ impl Warning {
             .then(|| path::locate(body?, position_in(body?, self.at?)?).0.into())
             .flatten();
         let path: Option<String> = path;
-        warn::fallback(path.as_deref(), self.site, self.wanted, self.device, self.bytes);
+        let why = self.why.as_deref();
+        warn::fallback(path.as_deref(), self.site, self.wanted, self.device, self.bytes, why);
     }
 }
 

@@ -5,9 +5,16 @@
 
 use super::{Device, Site};
 
-/// A tensor bound for `wanted` lands on `device`, since `wanted` is not there.
+/// A tensor bound for `wanted` lands on `device`, since `wanted` is not there; `why`, where the tensor type knows more.
 #[cfg(feature = "tracing")]
-pub(crate) fn fallback(path: Option<&str>, site: Option<&Site>, wanted: Device, device: Device, bytes: usize) {
+pub(crate) fn fallback(
+    path: Option<&str>,
+    site: Option<&Site>,
+    wanted: Device,
+    device: Device,
+    bytes: usize,
+    why: Option<&str>,
+) {
     tracing::warn!(
         target: "serde_tensor::device",
         path,
@@ -15,6 +22,7 @@ pub(crate) fn fallback(path: Option<&str>, site: Option<&Site>, wanted: Device, 
         wanted = %wanted,
         device = %device,
         bytes,
+        why,
         "device {wanted} is not there, so the tensor lands on {device}"
     );
 }
@@ -39,7 +47,7 @@ pub(crate) fn enabled() -> bool {
 }
 
 #[cfg(not(feature = "tracing"))]
-pub(crate) fn fallback(_: Option<&str>, _: Option<&Site>, _: Device, _: Device, _: usize) {}
+pub(crate) fn fallback(_: Option<&str>, _: Option<&Site>, _: Device, _: Device, _: usize, _: Option<&str>) {}
 
 #[cfg(not(feature = "tracing"))]
 pub(crate) fn device_copy(_: Option<&str>, _: Option<&Site>, _: Device, _: usize) {}

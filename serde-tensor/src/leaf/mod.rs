@@ -94,7 +94,7 @@ fn try_place<'de, T>(
         devices,
     )?;
     if decision.is_fallback() {
-        context.fell_back(at, &decision, data.len());
+        context.fell_back(at, &decision, data.len(), || devices.why_missing(decision.wanted));
     }
     let report = context.recorder().map(|recorder| {
         let landed = Landed {

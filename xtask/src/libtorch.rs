@@ -1,0 +1,158 @@
+//! A libtorch for the tests: the one that the environment names, or Python's torch in the user's cache folder.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::step::{Result, Step};
+
+/// The version that belongs to the newest tch that the library accepts; the README has the table.
+const VERSION: &str = "2.13.0";
+
+/// The folder of the Python environment. `torch-sys` remembers where it is, so for another version it has another name.
+const ENVIRONMENT: &str = "venv-2.13";
+
+/// What the tests need of Python besides torch, and torch wants of it.
+const PACKAGES: &[&str] = &["numpy", "msgpack", "safetensors", "setuptools"];
+
+/// In the environment's folder, once all packages are in it.
+const DONE: &str = "serde-tensor-provided";
+
+/// Where the system looks for libraries when a program starts.
+const LIBRARY_PATH: &str = if cfg!(windows) {
+    "PATH"
+} else if cfg!(target_vendor = "apple") {
+    "DYLD_LIBRARY_PATH"
+} else {
+    "LD_LIBRARY_PATH"
+};
+
+/// The environment in which cargo finds libtorch, and programs find its libraries.
+pub(crate) struct Libtorch(Vec<(&'static str, OsString)>);
+
+impl Libtorch {
+    /// Finds a libtorch, or installs one: once, then it is found.
+    pub(crate) fn provide() -> Result<Self> {
+        if let Some(root) = set("LIBTORCH") {
+            let library = set("LIBTORCH_LIB").unwrap_or(root);
+            return Ok(Self(vec![(
+                LIBRARY_PATH,
+                prepended(LIBRARY_PATH, &Path::new(&library).join("lib"))?,
+            )]));
+        }
+        if set("LIBTORCH_USE_PYTORCH").is_some() {
+            let library = library_of(OsStr::new(torch_sys_python()))?;
+            return Ok(Self(vec![(LIBRARY_PATH, prepended(LIBRARY_PATH, &library)?)]));
+        }
+        let environment = cache()?.join(ENVIRONMENT);
+        let programs = environment.join(if cfg!(windows) { "Scripts" } else { "bin" });
+        let python = programs.join(if cfg!(windows) { "python.exe" } else { "python3" });
+        if !environment.join(DONE).is_file() {
+            install(&environment, &python)?;
+        }
+        let library = library_of(python.as_os_str())?;
+        let mut variables = vec![("LIBTORCH_USE_PYTORCH", OsString::from("1"))];
+        // `torch-sys` runs the first Python that it finds.
+        let path = prepended("PATH", &programs)?;
+        if LIBRARY_PATH == "PATH" {
+            variables.push(("PATH", in_front(&library, &path)?));
+        } else {
+            variables.push(("PATH", path));
+            variables.push((LIBRARY_PATH, prepended(LIBRARY_PATH, &library)?));
+        }
+        Ok(Self(variables))
+    }
+
+    /// The step, run with it.
+    pub(crate) fn for_step(&self, step: Step) -> Step {
+        self.0
+            .iter()
+            .fold(step, |step, (name, value)| step.quiet_env(name, value))
+    }
+}
+
+/// Installs torch into a Python environment of its own. What an interrupted run left is used.
+fn install(environment: &Path, python: &Path) -> Result {
+    eprintln!(
+        "\nlibtorch {VERSION} is installed into {}, once. It takes some minutes and, on Linux, 5 GB.\n\
+         (LIBTORCH, or LIBTORCH_USE_PYTORCH with a Python that has torch {VERSION}, name another.)",
+        environment.display()
+    );
+    let base = if cfg!(windows) { "python" } else { "python3" };
+    run(Command::new(base).args(["-m", "venv"]).arg(environment))?;
+    let torch = format!("torch=={VERSION}");
+    let mut pip = Command::new(python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", &torch])
+        .args(PACKAGES);
+    run(&mut pip)?;
+    let done = environment.join(DONE);
+    fs::write(&done, VERSION).map_err(|error| format!("{}: {error}", done.display()))
+}
+
+fn run(command: &mut Command) -> Result {
+    eprintln!("$ {command:?}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{command:?} failed: {status}")),
+        Err(error) => Err(format!(
+            "{command:?} could not be started: {error}. Install Python 3 with its `venv`, or name a libtorch in LIBTORCH"
+        )),
+    }
+}
+
+/// The folder of a Python's torch libraries. torch itself is not loaded, which takes seconds.
+fn library_of(python: &OsStr) -> Result<PathBuf> {
+    const SAY: &str = "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0], end='')";
+    let output = Command::new(python)
+        .args(["-c", SAY])
+        .output()
+        .map_err(|error| format!("{} could not be started: {error}", python.display()))?;
+    if !output.status.success() {
+        return Err(format!("{} has no torch", python.display()));
+    }
+    let folder = String::from_utf8(output.stdout).map_err(|error| error.to_string())?;
+    Ok(Path::new(&folder).join("lib"))
+}
+
+/// The Python that `torch-sys` runs, by the rule of its build script.
+fn torch_sys_python() -> &'static str {
+    if cfg!(windows) {
+        "python.exe"
+    } else if set("VIRTUAL_ENV").is_some() {
+        "python"
+    } else {
+        "python3"
+    }
+}
+
+/// The user's cache folder, by the custom of each system.
+fn cache() -> Result<PathBuf> {
+    let home = |below: &str| set("HOME").map(|home| PathBuf::from(home).join(below));
+    let cache = if cfg!(windows) {
+        set("LOCALAPPDATA").map(PathBuf::from)
+    } else if cfg!(target_vendor = "apple") {
+        home("Library/Caches")
+    } else {
+        set("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| home(".cache"))
+    };
+    let cache = cache.ok_or("no cache folder: neither XDG_CACHE_HOME nor HOME is set")?;
+    Ok(cache.join("serde-tensor"))
+}
+
+/// A variable that is set to something.
+fn set(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// A variable's list of folders with one more in front.
+fn prepended(name: &str, folder: &Path) -> Result<OsString> {
+    in_front(folder, &set(name).unwrap_or_default())
+}
+
+fn in_front(folder: &Path, list: &OsStr) -> Result<OsString> {
+    // An empty entry would mean the current folder.
+    let others = env::split_paths(list).filter(|folder| !folder.as_os_str().is_empty());
+    env::join_paths(std::iter::once(folder.to_owned()).chain(others)).map_err(|error| error.to_string())
+}
