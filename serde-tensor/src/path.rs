@@ -85,7 +85,11 @@ impl Step {
         if plain && name.chars().nth(SHOWN_KEY).is_none() {
             return Self::Name(name.into());
         }
-        Self::Odd(name.chars().take(SHOWN_KEY).collect::<String>().into())
+        let mut shown: String = name.chars().take(SHOWN_KEY).collect();
+        if shown.len() < key.len() && name.chars().nth(SHOWN_KEY).is_some() {
+            shown.push('…');
+        }
+        Self::Odd(shown.into())
     }
 }
 
@@ -145,7 +149,7 @@ mod tests {
     #[test]
     fn a_long_key_shows_its_front() {
         let shown = Trail::default().then(Step::key(&vec![b'a'; 1_000_000])).to_string();
-        assert_eq!(shown, format!("[\"{}\"]", "a".repeat(64)));
+        assert_eq!(shown, format!("[\"{}…\"]", "a".repeat(64)));
     }
 
     #[test]

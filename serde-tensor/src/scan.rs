@@ -7,7 +7,6 @@ use std::fmt;
 
 use serde::ser::{self, Serialize, Serializer};
 
-use crate::call::encode::Scan;
 use crate::leaf;
 
 /// Whether a value holds a tensor, found by walking all of it up to the first.
@@ -22,7 +21,6 @@ use crate::leaf;
 /// assert!(!scan::contains_tensor_dyn(&vec![("a", Some(1.5f32))]));
 /// ```
 pub fn contains_tensor_dyn<T: ?Sized + Serialize>(value: &T) -> bool {
-    let _scan = Scan::enter();
     matches!(value.serialize(Scanner), Err(Stop::Found))
 }
 
@@ -128,7 +126,7 @@ impl Serializer for Scanner {
 
     fn serialize_newtype_struct<T: ?Sized + Serialize>(self, name: &'static str, value: &T) -> Result<(), Stop> {
         match name {
-            leaf::TOKEN => Err(Stop::Found),
+            leaf::TOKEN | leaf::MAP_TOKEN => Err(Stop::Found),
             _ => value.serialize(self),
         }
     }

@@ -237,3 +237,105 @@ fn a_copy_that_fails_names_its_field_whenever_it_is_made() {
         assert_eq!((error.category(), error.path()), (Category::Backend, Some("parts[0]")));
     }
 }
+
+/// A field that is written in another format, through a buffer that is gone when the next field is read, so that the next
+/// buffer may come to lie at the same address.
+mod boxed {
+    use serde::{Deserialize, Deserializer, Serializer, de, ser};
+    use serde_tensor::Tensor;
+
+    pub(super) fn serialize<S: Serializer>(tensor: &Tensor, serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes = rmp_serde::to_vec(tensor).map_err(ser::Error::custom)?;
+        serde_bytes::serialize(&bytes, serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tensor, D::Error> {
+        let bytes = serde_bytes::ByteBuf::deserialize(deserializer)?.into_vec();
+        rmp_serde::from_slice(&bytes).map_err(de::Error::custom)
+    }
+}
+
+#[test]
+fn tensors_read_from_buffers_that_come_and_go_keep_apart() {
+    #[derive(TensorSerialize, TensorDeserialize, Debug, PartialEq)]
+    struct Two {
+        #[serde(with = "boxed")]
+        a: Tensor,
+        #[serde(with = "boxed")]
+        b: Tensor,
+        #[serde(with = "boxed")]
+        c: Tensor,
+    }
+    for len in [1, 10, 1000, 100_000] {
+        let of = |byte: u8| Tensor::from_vec(vec![byte; len], &[len]).unwrap();
+        let bools = Tensor::from_vec(vec![true; len], &[len]).unwrap();
+        let value = Two {
+            a: of(1),
+            b: bools,
+            c: of(3),
+        };
+        let message = serde_tensor::to_vec(&value).unwrap();
+        let (read, report) = Decoder::new().from_slice_with_report::<Two>(&message).unwrap();
+        assert_eq!(read, value, "{len}");
+        assert_eq!(report.len(), 3);
+    }
+}
+
+/// What a type keeps of its own encoding is the same whether it was scanned before or not.
+#[test]
+fn a_scan_changes_nothing_that_a_type_writes() {
+    struct Cached {
+        tensor: Tensor,
+        text: std::sync::OnceLock<String>,
+    }
+
+    impl Serialize for Cached {
+        fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+            let text = self.text.get_or_init(|| {
+                let json = serde_json::to_value(&self.tensor).unwrap();
+                assert!(json["data"].is_string());
+                json.to_string()
+            });
+            serializer.serialize_str(text)
+        }
+    }
+
+    let new = || Cached {
+        tensor: tensor(2),
+        text: std::sync::OnceLock::new(),
+    };
+    let scanned = new();
+    assert!(!scan::contains_tensor_dyn(&scanned));
+    assert_eq!(
+        serde_tensor::to_vec(&scanned).unwrap(),
+        serde_tensor::to_vec(&new()).unwrap()
+    );
+}
+
+/// An untagged enum swallows the failure, and the next tensor shows the same bytes.
+#[test]
+fn a_bool_that_is_neither_is_refused_each_time_it_is_shown() {
+    let bytes = Bytes::from([vec![1u8; 5000], vec![9], vec![1; 5000]].concat());
+    let part = |start: usize| Tensor::from_bytes(DType::U8, &[3000], bytes.slice(start..start + 3000)).unwrap();
+    let mut message = planned(&vec![part(3000), part(2500), part(5000), part(0), part(7001)]);
+    for at in 64..300 {
+        if message[at..].starts_with(&[1, 1, 8, 0, 1, 0, 1]) {
+            message[at + 1] = 6;
+        }
+    }
+    #[derive(TensorDeserialize)]
+    #[serde(untagged)]
+    enum Either {
+        Sound(#[tensor] Tensor),
+        Other(serde::de::IgnoredAny),
+    }
+    let read: Vec<Either> = serde_tensor::from_slice(&message).unwrap();
+    let sound: Vec<bool> = read
+        .iter()
+        .map(|either| match either {
+            Either::Sound(tensor) => tensor.len() == 3000,
+            Either::Other(_) => false,
+        })
+        .collect();
+    assert_eq!(sound, [false, false, false, true, true]);
+}

@@ -157,6 +157,23 @@ fn each_of_very_many_devices_is_warned_of_once() {
     assert_eq!(warned.len(), 120);
 }
 
+/// A message from outside can name as many devices as it has tensors.
+#[test]
+fn one_message_gives_a_bounded_number_of_warnings_and_counts_the_rest() {
+    let one = encode(&Sim::cuda(0, &[1.0]));
+    let descriptor = one.windows(4).position(|bytes| bytes == [2, 32, 0, 2]).unwrap();
+    let mut bytes = vec![0xdc, 0, 120];
+    for index in 0..120 {
+        let start = bytes.len();
+        bytes.extend_from_slice(&one);
+        bytes[start + descriptor + 4] = index;
+    }
+    let ((), warned) = warnings(|| drop(serde_tensor::from_slice::<Vec<SimTensor<NoGpu>>>(&bytes).unwrap()));
+    assert_eq!(warned.len(), 65);
+    assert_eq!(warned[63]["path"], "[63]");
+    assert_eq!(warned[64]["count"], "56");
+}
+
 #[test]
 fn a_device_copy_is_warned_of_once_for_each_field_and_device() {
     #[derive(TensorSerialize)]

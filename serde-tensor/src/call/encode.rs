@@ -14,7 +14,6 @@ thread_local! {
     static OFFER: Cell<Option<usize>> = const { Cell::new(None) };
     static IDENTITY: Cell<Option<Identity>> = const { Cell::new(None) };
     static FAILURE: Cell<Option<Error>> = const { Cell::new(None) };
-    static SCANNING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// What was warned of where there is neither a marked field nor a call: under other formats.
@@ -37,8 +36,6 @@ struct Stack {
 /// One encoding call: fields marked around the value that holds this call do not reach into it.
 pub(crate) struct Call {
     id: u64,
-    /// A value may encode another while it is scanned itself.
-    outer_scan: bool,
     /// A call belongs to its thread.
     _thread: PhantomData<*const ()>,
 }
@@ -52,7 +49,6 @@ impl Call {
         });
         Self {
             id: id.unwrap_or_default(),
-            outer_scan: SCANNING.replace(false),
             _thread: PhantomData,
         }
     }
@@ -60,38 +56,12 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        if self.outer_scan {
-            SCANNING.set(true);
-        }
         with_stack(|stack| {
             if let Some(at) = stack.calls.iter().rposition(|&(id, _)| id == self.id) {
                 stack.calls.remove(at);
             }
         });
     }
-}
-
-/// A scan for tensors is under way: tensors need not be written, but seen.
-pub(crate) struct Scan {
-    outer: bool,
-}
-
-impl Scan {
-    pub(crate) fn enter() -> Self {
-        Self {
-            outer: SCANNING.replace(true),
-        }
-    }
-}
-
-impl Drop for Scan {
-    fn drop(&mut self) {
-        SCANNING.set(self.outer);
-    }
-}
-
-pub(crate) fn is_scan() -> bool {
-    SCANNING.get()
 }
 
 /// Gives an error to serde as text, and keeps it as it is for this crate's serializer.

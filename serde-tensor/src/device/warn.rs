@@ -40,6 +40,16 @@ pub(crate) fn device_copy(path: Option<&str>, site: Option<&Site>, device: Devic
     );
 }
 
+/// There were more tensors whose device is not there.
+#[cfg(feature = "tracing")]
+pub(crate) fn more(count: usize) {
+    tracing::warn!(
+        target: "serde_tensor::device",
+        count,
+        "{count} more tensors of the message name other devices that are not there"
+    );
+}
+
 /// Whether anybody listens; if not, the caller need not look for the path.
 #[cfg(feature = "tracing")]
 pub(crate) fn enabled() -> bool {
@@ -56,3 +66,6 @@ pub(crate) fn device_copy(_: Option<&str>, _: Option<&Site>, _: Device, _: usize
 pub(crate) fn enabled() -> bool {
     false
 }
+
+#[cfg(not(feature = "tracing"))]
+pub(crate) fn more(_: usize) {}

@@ -8,10 +8,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::ser::SerializeMap as _;
-use serde::{Deserialize, Deserializer, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::payload::row_major;
-use super::{Raw, Source};
+use super::{MAP_TOKEN, Raw, Source};
 use crate::backend::Description;
 use crate::call::encode;
 use crate::device::{Device, Pin};
@@ -32,7 +32,6 @@ pub(super) fn serialize<S: Serializer>(
     len: usize,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let data = row_major(source, description, len)?;
     let &Description {
         dtype,
         requires_grad,
@@ -44,7 +43,7 @@ pub(super) fn serialize<S: Serializer>(
     let optional = [!device.is_cpu(), requires_grad, pin != Pin::None];
     let entries = 3 + optional.iter().filter(|&&there| there).count();
     let mut map = serializer.serialize_map(Some(entries))?;
-    map.serialize_entry("dtype", &dtype.to_string())?;
+    map.serialize_entry("dtype", &First(&dtype.to_string()))?;
     map.serialize_entry("shape", shape.as_slice())?;
     if !device.is_cpu() {
         map.serialize_entry("device", &device.to_string())?;
@@ -57,8 +56,19 @@ pub(super) fn serialize<S: Serializer>(
         Pin::KeepCpu => map.serialize_entry("pin", "keep_cpu")?,
         Pin::Source => map.serialize_entry("pin", "source")?,
     }
+    // Read last, since a scan stops before.
+    let data = row_major(source, description, len)?;
     map.serialize_entry("data", &BASE64.encode(&data))?;
     map.end()
+}
+
+/// The first value of the map.
+struct First<'a>(&'a str);
+
+impl Serialize for First<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_newtype_struct(MAP_TOKEN, self.0)
+    }
 }
 
 /// Reads the map.

@@ -33,6 +33,10 @@ pub(crate) use visit::Visited;
 /// The name of the newtype struct that a tensor is.
 pub(crate) const TOKEN: &str = "$serde_tensor::Tensor";
 
+/// The name of the newtype struct around the first value of a tensor's map form. In a variant of an internally tagged enum serde passes
+/// over [`TOKEN`], and a scan for tensors knows them there by this.
+pub(crate) const MAP_TOKEN: &str = "$serde_tensor::Map";
+
 /// Serializes a tensor.
 pub fn serialize<T: TensorBackend, S: Serializer>(tensor: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serialize_source(&Backend(tensor), serializer)
@@ -67,7 +71,7 @@ pub(crate) fn place<'de, T, E: serde::de::Error>(
     let at = raw.fields.map(|fields| addresses(fields).start);
     let placed = try_place(raw, at, devices, import);
     placed.map_err(|error| match decode::context(at) {
-        Some(context) => context.fail(error, at),
+        Some(context) => context.fail(error),
         None => E::custom(error),
     })
 }
@@ -94,11 +98,11 @@ fn try_place<'de, T>(
         devices,
     )?;
     if decision.is_fallback() {
-        context.fell_back(at, &decision, data.len(), || devices.why_missing(decision.wanted));
+        context.fell_back(&decision, data.len(), || devices.why_missing(decision.wanted));
     }
     let report = context.recorder().map(|recorder| {
         let landed = Landed {
-            at,
+            at: context.at(),
             site: context.site,
             dtype: descriptor.dtype,
             shape: descriptor.shape.clone(),

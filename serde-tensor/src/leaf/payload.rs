@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::mem;
 
-use serde::ser::{SerializeMap as _, SerializeSeq as _, SerializeTuple as _};
+use serde::ser::{SerializeSeq as _, SerializeTuple as _};
 use serde::{Serialize, Serializer};
 
-use super::{ByteString, Source, TOKEN, map_form};
+use super::{ByteString, Source, map_form};
 use crate::backend::{Description, HostBytes};
 use crate::call::encode::{self, Identity};
 use crate::device::warn;
@@ -18,9 +18,6 @@ pub(crate) struct Payload<'a>(pub(crate) &'a dyn Source);
 
 impl Serialize for Payload<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if encode::is_scan() {
-            return show(serializer);
-        }
         // Taken first of all: it is meant for this tensor and no other.
         let offer = encode::take_offer();
         let description = self.0.describe().map_err(encode::fail)?;
@@ -58,23 +55,6 @@ impl Serialize for Payload<'_> {
             pieces: offer.is_some(),
         })?;
         tuple.end()
-    }
-}
-
-/// Shows a scan that a tensor is here. The scan knows the name of the newtype, but in a variant of an internally tagged enum serde
-/// passes over it, so it is shown again inside what a tensor is there. (A type that writes JSON while it is scanned writes this, and
-/// the scan looks at none of it.)
-fn show<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
-    let mut map = serializer.serialize_map(Some(1))?;
-    map.serialize_entry("tensor", &Shown)?;
-    map.end()
-}
-
-struct Shown;
-
-impl Serialize for Shown {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_newtype_struct(TOKEN, &())
     }
 }
 

@@ -103,21 +103,32 @@ pub(crate) fn is_row_major(shape: &[usize], strides: &[usize]) -> bool {
 
 /// Checks that each byte of a `bool` tensor is 0 or 1.
 ///
-/// For backends that hand bytes to a library which trusts them; the crate's own tensors have been checked.
-///
 /// # Errors
 ///
 /// `Data`, naming the first byte that is neither.
 pub(crate) fn check_bool(bytes: &[u8]) -> Result<()> {
-    // Without an early exit this is vectorised.
-    if bytes.iter().fold(0, |all, byte| all | byte) <= 1 {
-        return Ok(());
+    match not_bool(bytes) {
+        None => Ok(()),
+        Some(at) => Err(no_bool(bytes, at)),
     }
-    let first = bytes.iter().enumerate().find(|(_, byte)| **byte > 1);
-    let (at, byte) = first.map_or((0, 0), |(at, byte)| (at, *byte));
-    Err(Error::data(format!(
-        "element {at} of a bool tensor is {byte}, neither 0 nor 1"
-    )))
+}
+
+/// The place of the first byte that is neither 0 nor 1.
+pub(crate) fn not_bool(bytes: &[u8]) -> Option<usize> {
+    // A part without an early exit is vectorised.
+    const PART: usize = 1024;
+    let (part, _) = bytes
+        .chunks(PART)
+        .enumerate()
+        .find(|(_, part)| part.iter().fold(0, |all, byte| all | byte) > 1)?;
+    let start = part * PART;
+    bytes[start..].iter().position(|&byte| byte > 1).map(|at| start + at)
+}
+
+/// The error of a `bool` tensor whose byte at `at` is neither 0 nor 1.
+pub(crate) fn no_bool(bytes: &[u8], at: usize) -> Error {
+    let byte = bytes.get(at).copied().unwrap_or_default();
+    Error::data(format!("element {at} of a bool tensor is {byte}, neither 0 nor 1"))
 }
 
 /// An empty vector with room for exactly `count` elements, or a `Limit` error.

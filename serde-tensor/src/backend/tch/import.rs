@@ -9,7 +9,7 @@ use crate::backend::{Import, Imported};
 use crate::{Error, Result, Transfer};
 
 /// The tensor that is to be made, as libtorch wants to be told.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Wanted {
     pub(super) kind: Kind,
     pub(super) element: usize,

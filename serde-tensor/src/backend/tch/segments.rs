@@ -34,8 +34,9 @@ struct Segment {
 struct Shared {
     /// The memory, flat, as elements of each kind that was asked for.
     flat: Vec<(Kind, Tensor)>,
-    /// Tensors that require a gradient: another name for one of them is the same tensor, so that it has the same gradient.
-    leaves: Vec<(Wanted, usize, Tensor)>,
+    /// Tensors that require a gradient, by their offset and what was wanted: another name for one of them is the same
+    /// tensor, so that it has the same gradient.
+    leaves: HashMap<(usize, Wanted), Tensor>,
 }
 
 impl Segments {
@@ -97,9 +98,11 @@ impl Segment {
     }
 
     fn tensor(&mut self, wanted: &Wanted, offset: usize) -> Result<Tensor> {
-        let mut leaves = self.shared.iter().flat_map(|shared| &shared.leaves);
-        if let Some((.., tensor)) = leaves.find(|(leaf, at, _)| *at == offset && leaf == wanted) {
-            return Ok(tensor.shallow_clone());
+        if wanted.requires_grad
+            && let Some(shared) = &self.shared
+            && let Some(leaf) = shared.leaves.get(&(offset, wanted.clone()))
+        {
+            return Ok(leaf.shallow_clone());
         }
         let flat = self.flat(wanted.kind, wanted.element)?;
         let tensor = wanted.view(flat, offset / wanted.element)?;
@@ -110,7 +113,7 @@ impl Segment {
     fn note_leaf(&mut self, wanted: &Wanted, offset: usize, tensor: &Tensor) {
         if wanted.requires_grad {
             let shared = self.shared.get_or_insert_default();
-            shared.leaves.push((wanted.clone(), offset, tensor.shallow_clone()));
+            shared.leaves.insert((offset, wanted.clone()), tensor.shallow_clone());
         }
     }
 

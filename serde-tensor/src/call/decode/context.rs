@@ -1,0 +1,254 @@
+//! What a tensor can ask of the call that it is read in.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::log::{Landed, Warning};
+use super::{ELSEWHERE, Frame, Options, addresses, default_options, effective, with_stack};
+use crate::device::{Decision, Device, FieldDevice, OnMissing, Placement, Site, warn};
+use crate::error::{Category, Error};
+use crate::tensor::{aligned_copy, check_bool, no_bool, not_bool};
+
+/// What a tensor needs to know of the call that it is read in.
+#[derive(Clone)]
+pub(crate) struct Context {
+    /// The number of the call's frame; `None` under another format.
+    frame: Option<u64>,
+    /// The address of the tensor's description, where that is the message's.
+    at: Option<usize>,
+    pub(crate) placement: Placement,
+    pub(crate) on_missing: OnMissing,
+    pub(crate) max_rank: usize,
+    pub(crate) field: FieldDevice,
+    pub(crate) site: Option<&'static Site>,
+    /// The call's options, where they hold a device map.
+    mapping: Option<Arc<Options>>,
+    detach: bool,
+    record: bool,
+}
+
+/// The context of a tensor whose description is at the address, or came from elsewhere.
+///
+/// `None` while the thread ends and what it knew of its calls is gone.
+pub(crate) fn context(at: Option<usize>) -> Option<Context> {
+    with_stack(|stack| {
+        let base = stack.frames.last().map_or(0, |frame| frame.base);
+        let sites = stack.sites.get(base..).unwrap_or(&[]);
+        let (field, site) = (effective(sites), sites.last().copied());
+        let frame = stack.frame(at);
+        let mut context = match frame {
+            Some(frame) => Context::of(&frame.options, frame.log.record),
+            None => Context::of(&default_options(), false),
+        };
+        context.frame = frame.map(|frame| frame.id);
+        context.at = at.filter(|at| frame.is_some_and(|frame| frame.body.contains(at)));
+        (context.field, context.site) = (field, site);
+        context
+    })
+}
+
+impl Context {
+    fn of(options: &Arc<Options>, record: bool) -> Self {
+        Self {
+            frame: None,
+            at: None,
+            placement: options.placement,
+            on_missing: options.on_missing,
+            max_rank: options.limits.rank,
+            field: FieldDevice::Auto,
+            site: None,
+            mapping: (!options.device_map.is_empty()).then(|| Arc::clone(options)),
+            detach: options.detach,
+            record,
+        }
+    }
+
+    /// The address of the tensor's description, where that is in the call's message.
+    pub(crate) fn at(&self) -> Option<usize> {
+        self.at
+    }
+
+    pub(crate) fn device_map(&self) -> &[(Device, Device)] {
+        self.mapping.as_ref().map_or(&[], |options| &options.device_map)
+    }
+
+    /// The bytes as a part of the message's own buffer, where that may be shared.
+    pub(crate) fn share(&self, bytes: &[u8]) -> Option<Bytes> {
+        if bytes.is_empty() || self.detach {
+            return None;
+        }
+        self.with_frame(|frame| {
+            let owner = frame.owner.as_ref()?;
+            let (all, part) = (addresses(owner), addresses(bytes));
+            (all.start <= part.start && part.end <= all.end)
+                .then(|| owner.slice(part.start - all.start..part.end - all.start))
+        })
+        .flatten()
+    }
+
+    /// A copy of `data`, which is a part of `segment`, at a multiple of `align`.
+    ///
+    /// It is the segment that is copied, once for all tensors in it: what overlaps in the message then overlaps here, and
+    /// a thousand names for one segment take no more memory than it does.
+    pub(crate) fn copy(&self, data: &[u8], segment: Option<&[u8]>, align: usize) -> Result<Bytes, Error> {
+        let (from, align) = (addresses(data), align.max(1));
+        let own = self.with_frame(|frame| frame.holds(&from)) == Some(true);
+        if from.is_empty() || self.detach || !own {
+            self.charge(data, data.len())?;
+            return Ok(aligned_copy(data, align));
+        }
+        let earlier = self.with_frame(|frame| frame.copies.part(&from, align)).flatten();
+        if let Some(earlier) = earlier {
+            return Ok(earlier);
+        }
+        // From where the data is aligned if its copy is.
+        let whole = segment.and_then(|segment| segment.get((from.start - addresses(segment).start) % align..));
+        let whole = whole.unwrap_or(data);
+        self.charge(data, whole.len())?;
+        let copy = aligned_copy(whole, align);
+        let start = from.start - addresses(whole).start;
+        let part = copy.slice(start..start + data.len());
+        self.with_frame(|frame| {
+            // Inline data has one name, so its copy is not kept.
+            let inline = frame.body.start <= from.start && from.end <= frame.body.end;
+            if !inline {
+                frame.copies.insert(addresses(whole), copy);
+            }
+        });
+        Ok(part)
+    }
+
+    /// Accounts for `len` bytes that a tensor takes beside its `data`. Many tensors may name the same bytes of a segment, so that a
+    /// message's length alone says nothing of their sum; inline data has one name.
+    pub(crate) fn charge(&self, data: &[u8], len: usize) -> Result<(), Error> {
+        let from = addresses(data);
+        let over = self.with_frame(|frame| {
+            if frame.body.contains(&from.start) || !frame.holds(&from) {
+                return None;
+            }
+            if let Some(at) = self.at
+                && !frame.counted.insert(at)
+            {
+                return None;
+            }
+            frame.copied = frame.copied.saturating_add(len);
+            let most = frame.message.len().saturating_mul(frame.options.limits.copies);
+            (frame.copied > most).then_some((frame.copied, most))
+        });
+        let Some((copied, most)) = over.flatten() else {
+            return Ok(());
+        };
+        Err(Error::limit(format!(
+            "copies of the message's tensors take {copied} bytes or more, above the limit of {most}"
+        )))
+    }
+
+    /// Checks that a bool tensor's bytes are 0 or 1, each once however many tensors show it.
+    pub(crate) fn check_bool(&self, data: &[u8]) -> Result<(), Error> {
+        let range = addresses(data);
+        let gaps = self.with_frame(|frame| {
+            let inline = frame.body.contains(&range.start);
+            (!inline && frame.holds(&range)).then(|| frame.bools.gaps(&range))
+        });
+        let Some(gaps) = gaps.flatten() else {
+            return check_bool(data);
+        };
+        for gap in gaps {
+            let bad = not_bool(&data[gap.start - range.start..gap.end - range.start]);
+            let end = bad.map_or(gap.end, |bad| gap.start + bad);
+            self.with_frame(|frame| frame.bools.insert(gap.start..end));
+            if bad.is_some() {
+                return Err(no_bool(data, end - range.start));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn detaches(&self) -> bool {
+        self.detach
+    }
+
+    /// Uses the call's value of a type, which is out of the frame meanwhile: `use_it` is not this crate's.
+    pub(crate) fn with_state<S: Default + 'static, R>(&self, use_it: impl FnOnce(&mut S) -> R) -> Option<R> {
+        let kept = self.with_frame(|frame| {
+            let at = frame.states.iter().position(|state| state.is::<S>())?;
+            Some(frame.states.swap_remove(at))
+        })?;
+        let mut state = kept.and_then(|state| state.downcast::<S>().ok()).unwrap_or_default();
+        let result = use_it(&mut state);
+        self.with_frame(|frame| frame.states.push(state));
+        Some(result)
+    }
+
+    /// Notes a tensor that did not land where it was wanted, to warn of it when the call ends.
+    pub(crate) fn fell_back(&self, decision: &Decision, bytes: usize, why: impl FnOnce() -> Option<String>) {
+        // What nobody listens to is not used up.
+        if !warn::enabled() {
+            return;
+        }
+        let pair = (decision.wanted, decision.device);
+        let first = match self.site {
+            Some(site) => site.first_fallback(pair.0, pair.1),
+            None => match self.with_frame(|frame| frame.fell_back.first(pair)) {
+                Some(first) => first,
+                None => ELSEWHERE.first_fallback(pair.0, pair.1),
+            },
+        };
+        if !first {
+            return;
+        }
+        let warning = Warning {
+            at: self.at,
+            site: self.site,
+            wanted: decision.wanted,
+            device: decision.device,
+            bytes,
+            why: why(),
+        };
+        match self.frame {
+            // The path can be had only where the body is: at the end of the call.
+            Some(_) => {
+                self.with_frame(|frame| frame.log.push(warning));
+            }
+            None => warning.emit(None),
+        }
+    }
+
+    /// This context, if the call wants to know where its tensors land.
+    pub(crate) fn recorder(&self) -> Option<Self> {
+        self.record.then(|| self.clone())
+    }
+
+    /// Records a tensor for the report.
+    pub(crate) fn landed(&self, landed: Landed) {
+        self.with_frame(|frame| frame.log.landed.push(landed));
+    }
+
+    /// Gives an error to serde as text, and, if trying another variant of an untagged enum would not mend it, to the
+    /// call as it is.
+    pub(crate) fn fail<E: serde::de::Error>(&self, error: Error) -> E {
+        let error = match self.site {
+            Some(site) if self.frame.is_none() => error.within(|| site.to_string()),
+            _ => error,
+        };
+        let text = E::custom(&error);
+        let lasting = matches!(error.category(), Category::Device | Category::Backend | Category::Limit);
+        // What is not kept is dropped outside: its source may be a user's.
+        let _other = self.with_frame(|frame| match &frame.log.failure {
+            None if lasting => frame.log.failure.replace((error, self.at)).map(|(error, _)| error),
+            Some(_) if lasting => Some(error),
+            _ => frame.log.passing.replace(error),
+        });
+        text
+    }
+
+    fn with_frame<R>(&self, use_it: impl FnOnce(&mut Frame) -> R) -> Option<R> {
+        let id = self.frame?;
+        with_stack(|stack| {
+            let frame = stack.frames.iter_mut().rfind(|frame| frame.id == id)?;
+            Some(use_it(frame))
+        })
+        .flatten()
+    }
+}

@@ -1,0 +1,239 @@
+//! The frames of decoding calls.
+
+mod context;
+mod copies;
+mod log;
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+use std::mem;
+use std::ops::Range;
+use std::sync::{Arc, LazyLock};
+
+use bytes::Bytes;
+
+use super::effective;
+use super::spans::Spans;
+use copies::Copies;
+use log::{Log, report};
+
+pub(crate) use context::{Context, context};
+pub(crate) use log::Landed;
+
+use crate::device::{Device, FieldDevice, OnMissing, Placement, Report, Site, WarnOnce};
+use crate::error::Error;
+use crate::limits::Limits;
+use crate::wire::path;
+use crate::wire::to_u64;
+
+thread_local! {
+    static STACK: RefCell<Stack> = const { RefCell::new(Stack { sites: Vec::new(), frames: Vec::new() }) };
+    static NEXT_ID: Cell<u64> = const { Cell::new(0) };
+}
+
+/// What was warned of where there is neither a marked field nor a call: under other formats.
+static ELSEWHERE: Site = Site::new("", "", FieldDevice::Auto);
+
+/// Uses the stack; `None` while the thread ends and it is gone.
+fn with_stack<R>(use_it: impl FnOnce(&mut Stack) -> R) -> Option<R> {
+    STACK.try_with(|stack| use_it(&mut stack.borrow_mut())).ok()
+}
+
+/// What the caller of a decoding call chose.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Options {
+    pub(crate) placement: Placement,
+    pub(crate) device_map: Vec<(Device, Device)>,
+    pub(crate) on_missing: OnMissing,
+    pub(crate) limits: Limits,
+    pub(crate) detach: bool,
+}
+
+struct Stack {
+    /// The marked fields being read, of all calls, outermost first.
+    sites: Vec<&'static Site>,
+    frames: Vec<Frame>,
+}
+
+struct Frame {
+    id: u64,
+    options: Arc<Options>,
+    /// The whole message, where tensors may share it.
+    owner: Option<Bytes>,
+    /// The addresses of the body's bytes: how a description borrowed from it is known to be this call's.
+    body: Range<usize>,
+    /// The addresses of the whole message's bytes. What is told apart by its address lies there: bytes that another format
+    /// gives inside this call may be gone before the next come to lie at the same place.
+    message: Range<usize>,
+    /// Where this call's own `sites` begin.
+    base: usize,
+    /// How many bytes its tensors took in copies.
+    copied: usize,
+    /// The descriptions of the tensors that were counted, by address: one that is read again, for another variant, is not
+    /// counted again.
+    counted: HashSet<usize>,
+    copies: Copies,
+    /// Bytes that were seen to be a bool tensor's.
+    bools: Spans,
+    /// What tensor types keep for the call, one value a type.
+    states: Vec<Box<dyn Any>>,
+    fell_back: WarnOnce<(Device, Device)>,
+    log: Log,
+}
+
+/// One decoding call.
+pub(crate) struct Call<'de> {
+    id: u64,
+    body: &'de [u8],
+    /// The offset of the body in the message.
+    offset: u64,
+    depth: usize,
+    open: bool,
+}
+
+impl<'de> Call<'de> {
+    pub(crate) fn enter(
+        options: Arc<Options>,
+        owner: Option<Bytes>,
+        body: &'de [u8],
+        offset: u64,
+        message: &[u8],
+        record: bool,
+    ) -> Self {
+        let id = NEXT_ID.replace(NEXT_ID.get().wrapping_add(1));
+        // `Some` directly inside `Some` is a level to a walk, and only sometimes to the decoder.
+        let depth = options.limits.depth.saturating_mul(2);
+        with_stack(|stack| {
+            let base = stack.sites.len();
+            stack.frames.push(Frame {
+                id,
+                options,
+                owner,
+                body: addresses(body),
+                message: addresses(message),
+                base,
+                copied: 0,
+                counted: HashSet::new(),
+                copies: Copies::default(),
+                bools: Spans::default(),
+                states: Vec::new(),
+                fell_back: WarnOnce::new(),
+                log: Log {
+                    record,
+                    ..Log::default()
+                },
+            });
+        });
+        Self {
+            id,
+            body,
+            offset,
+            depth,
+            open: true,
+        }
+    }
+
+    /// Ends the call: warns of what there was to warn of, reports, and says whether a tensor failed.
+    pub(crate) fn finish(mut self) -> Result<Report, Error> {
+        let Some(log) = self.leave() else {
+            return Ok(Report::default());
+        };
+        match log.failure {
+            Some((error, at)) => Err(self.locate(error, at)),
+            None => Ok(report(self.body, self.depth, log.landed)),
+        }
+    }
+
+    /// The error that a tensor met, if `error` is what serde made of it: with its category and source.
+    #[cold]
+    pub(crate) fn recover(&self, error: Error) -> Error {
+        let passing = with_stack(|stack| {
+            let frame = stack.frames.iter_mut().rfind(|frame| frame.id == self.id)?;
+            frame
+                .log
+                .passing
+                .take_if(|passing| passing.to_string() == error.message())
+        });
+        passing.flatten().unwrap_or(error)
+    }
+
+    fn leave(&mut self) -> Option<Log> {
+        if !mem::replace(&mut self.open, false) {
+            return None;
+        }
+        // The frame leaves the borrow before it is dropped: its owner's `Drop` may be a user's.
+        let mut frame = with_stack(|stack| {
+            let at = stack.frames.iter().rposition(|frame| frame.id == self.id)?;
+            let frame = stack.frames.remove(at);
+            if at == stack.frames.len() {
+                stack.sites.truncate(frame.base);
+            }
+            Some(frame)
+        })
+        .flatten()?;
+        let mut log = mem::take(&mut frame.log);
+        log.warn(self.body, self.depth);
+        Some(log)
+    }
+
+    /// The error with the place of the tensor whose description is at the address.
+    fn locate(&self, error: Error, at: Option<usize>) -> Error {
+        let Some(position) = at.and_then(|at| position_in(self.body, at)) else {
+            return error;
+        };
+        let (path, start) = path::locate(self.body, position);
+        error.at(self.offset.saturating_add(to_u64(start))).within(|| path)
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// Reads a marked field.
+pub(crate) fn in_field<R>(site: &'static Site, read: impl FnOnce() -> R) -> R {
+    struct Scope;
+    impl Drop for Scope {
+        fn drop(&mut self) {
+            with_stack(|stack| stack.sites.pop());
+        }
+    }
+    with_stack(|stack| stack.sites.push(site));
+    let _scope = Scope;
+    read()
+}
+
+/// The default options, which are made but once.
+pub(crate) fn default_options() -> Arc<Options> {
+    static DEFAULT: LazyLock<Arc<Options>> = LazyLock::new(Arc::default);
+    Arc::clone(&DEFAULT)
+}
+
+impl Frame {
+    /// Whether bytes are a part of the message.
+    fn holds(&self, bytes: &Range<usize>) -> bool {
+        self.message.start <= bytes.start && bytes.end <= self.message.end
+    }
+}
+
+impl Stack {
+    /// The frame whose body holds the address, or else the innermost.
+    fn frame(&self, at: Option<usize>) -> Option<&Frame> {
+        at.and_then(|at| self.frames.iter().rfind(|frame| frame.body.contains(&at)))
+            .or(self.frames.last())
+    }
+}
+
+/// The addresses of a slice's bytes: compared, never followed.
+pub(crate) fn addresses(bytes: &[u8]) -> Range<usize> {
+    let range = bytes.as_ptr_range();
+    range.start.addr()..range.end.addr()
+}
+
+fn position_in(body: &[u8], at: usize) -> Option<usize> {
+    let range = addresses(body);
+    range.contains(&at).then(|| at - range.start)
+}

@@ -1,0 +1,208 @@
+//! Items of a message handed to visitors.
+
+use serde::de::{Error as _, Unexpected, Visitor};
+
+use super::Deserializer;
+use super::access::{Entries, Items};
+use super::elements::Elements;
+use super::parts::TensorParts;
+use crate::error::{Error, Result};
+use crate::wire;
+use crate::wire::descriptor::{self, Descriptor, Place};
+use crate::wire::read::Token;
+
+impl<'de> Deserializer<'de> {
+    /// Hands the next item to a visitor as what it is.
+    #[inline(never)]
+    pub(super) fn any<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        let token = self.cursor.token()?;
+        self.visit(token, visitor)
+    }
+
+    pub(super) fn visit<V: Visitor<'de>>(&mut self, token: Token<'de>, visitor: V) -> Result<V::Value> {
+        match token {
+            Token::Nil => visitor.visit_unit(),
+            Token::Bool(value) => visitor.visit_bool(value),
+            Token::Unsigned(n) => visitor.visit_u64(n),
+            Token::Signed(n) => visitor.visit_i64(n),
+            Token::F32(value) => visitor.visit_f32(value),
+            Token::F64(value) => visitor.visit_f64(value),
+            Token::Str(text) => visitor.visit_borrowed_str(self.cursor.utf8(text)?),
+            Token::Bytes(bytes) => visitor.visit_borrowed_bytes(bytes),
+            Token::Array(len) => self.visit_array(len, visitor),
+            Token::Map(len) => self.visit_map(len, visitor),
+            Token::Ext(tag, payload) => self.visit_ext(tag, payload, visitor),
+        }
+    }
+
+    pub(super) fn visit_array<V: Visitor<'de>>(&mut self, len: usize, visitor: V) -> Result<V::Value> {
+        self.enter()?;
+        let mut items = Items::new(self, len);
+        let value = visitor.visit_seq(&mut items)?;
+        items.end()?;
+        self.leave();
+        Ok(value)
+    }
+
+    pub(super) fn visit_map<V: Visitor<'de>>(&mut self, len: usize, visitor: V) -> Result<V::Value> {
+        self.enter()?;
+        let mut entries = Entries::new(self, len);
+        let value = visitor.visit_map(&mut entries)?;
+        entries.end()?;
+        self.leave();
+        Ok(value)
+    }
+
+    #[inline(never)]
+    fn visit_ext<V: Visitor<'de>>(&mut self, tag: u8, payload: &'de [u8], visitor: V) -> Result<V::Value> {
+        match tag {
+            wire::ext::SOME => self.visit_wrapped_some(payload, visitor),
+            wire::ext::TENSOR => visitor.visit_newtype_struct(self.tensor(payload)?),
+            wire::ext::I128 => visitor.visit_i128(i128::from_be_bytes(self.wide(payload)?)),
+            wire::ext::U128 => visitor.visit_u128(u128::from_be_bytes(self.wide(payload)?)),
+            _ => Err(Error::data(format!(
+                "extension type {} ({tag:#04x}) is not this format's own; decode it as an `Ext`",
+                tag.cast_signed()
+            ))),
+        }
+    }
+
+    /// `Some` around a value that would read as nothing.
+    pub(super) fn visit_wrapped_some<V: Visitor<'de>>(&mut self, payload: &'de [u8], visitor: V) -> Result<V::Value> {
+        let end = self.cursor.position();
+        self.cursor.rewind(end - payload.len());
+        self.enter()?;
+        let value = visitor.visit_some(&mut *self)?;
+        self.leave();
+        if self.cursor.position() == end {
+            return Ok(value);
+        }
+        Err(Error::syntax("an ext 0x53 holds more or less than one value").at(self.cursor.offset_of(end)))
+    }
+
+    /// `Some` of what comes next. One directly inside another is a level of depth, though the bytes do not show it.
+    #[inline]
+    pub(super) fn visit_bare_some<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        let start = self.cursor.position();
+        if self.some_at.replace(start) != Some(start) {
+            return visitor.visit_some(self);
+        }
+        self.enter()?;
+        let value = visitor.visit_some(&mut *self)?;
+        self.leave();
+        Ok(value)
+    }
+
+    fn wide(&self, payload: &[u8]) -> Result<[u8; 16]> {
+        payload.try_into().map_err(|_| {
+            let start = self.cursor.position() - payload.len();
+            Error::syntax(format!("a 128-bit integer has {} bytes", payload.len())).at(self.cursor.offset_of(start))
+        })
+    }
+
+    /// The description and the data that a tensor's payload leads to.
+    pub(super) fn tensor(&mut self, payload: &'de [u8]) -> Result<TensorParts<'de>> {
+        let start = self.cursor.position() - payload.len();
+        self.tensor_parts(payload)
+            .map_err(|error| error.at(self.cursor.offset_of(start)))
+    }
+
+    /// A tensor for a type that expects plain numbers.
+    #[inline(never)]
+    pub(super) fn elements(&mut self, payload: &'de [u8]) -> Result<Elements<'de>> {
+        let TensorParts { fields, data, .. } = self.tensor(payload)?;
+        let descriptor = Descriptor::read(&mut &*fields, self.options.limits.rank)?;
+        Elements::of(&descriptor, data)
+    }
+
+    fn tensor_parts(&mut self, payload: &'de [u8]) -> Result<TensorParts<'de>> {
+        let (fields, place) = descriptor::split(payload)?;
+        let (data, segment) = match place {
+            Place::Inline(data) => (data, None),
+            Place::Segment { index, offset } => {
+                let segment = self.segment(index)?;
+                let len = Descriptor::read(&mut &*fields, self.options.limits.rank)?.data_len()?;
+                let part = usize::try_from(offset)
+                    .ok()
+                    .and_then(|offset| segment.get(offset..offset.checked_add(len)?));
+                let part = part.ok_or_else(|| {
+                    Error::syntax(format!(
+                        "a tensor of {len} bytes at {offset} of segment {index}, which has {}",
+                        segment.len()
+                    ))
+                })?;
+                (part, Some(segment))
+            }
+        };
+        Ok(TensorParts { fields, data, segment })
+    }
+
+    /// A segment's bytes, checked the first time they are asked for.
+    fn segment(&mut self, index: u64) -> Result<&'de [u8]> {
+        let frame = self
+            .frame
+            .as_ref()
+            .ok_or_else(|| Error::syntax("a tensor is said to be in a segment, and the message is not a frame"))?;
+        let segment = frame.segment(index)?;
+        if let Some(verified) = usize::try_from(index)
+            .ok()
+            .and_then(|index| self.verified.get_mut(index))
+            && !*verified
+        {
+            frame.check_segment(index)?;
+            *verified = true;
+        }
+        Ok(segment)
+    }
+
+    /// The name or index of a unit variant whose map of one was begun.
+    pub(super) fn compact_unit<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        let value = serde::Deserializer::deserialize_str(&mut *self, visitor)?;
+        match self.cursor.token()? {
+            Token::Nil => Ok(value),
+            token => Err(Error::invalid_type(
+                unexpected(&token),
+                &"nil, the content of a unit variant",
+            )),
+        }
+    }
+
+    /// Integers in an array, as bytes.
+    pub(super) fn collect_bytes(&mut self, len: usize) -> Result<Vec<u8>> {
+        // An element takes a byte at least, so the input justifies the reservation.
+        let mut bytes = Vec::with_capacity(len);
+        for _ in 0..len {
+            let start = self.cursor.position();
+            match self.cursor.token()? {
+                Token::Unsigned(n) if n <= 0xff => bytes.push((n & 0xff) as u8),
+                token => {
+                    let error = Error::invalid_type(unexpected(&token), &"an integer from 0 to 255");
+                    return Err(self.locate(error, start));
+                }
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// An item in an error's words.
+pub(super) fn unexpected<'t>(token: &Token<'t>) -> Unexpected<'t> {
+    match *token {
+        Token::Nil => Unexpected::Unit,
+        Token::Bool(value) => Unexpected::Bool(value),
+        Token::Unsigned(n) => Unexpected::Unsigned(n),
+        Token::Signed(n) => Unexpected::Signed(n),
+        Token::F32(value) => Unexpected::Float(value.into()),
+        Token::F64(value) => Unexpected::Float(value),
+        Token::Str(text) => match std::str::from_utf8(text) {
+            Ok(text) => Unexpected::Str(text),
+            Err(_) => Unexpected::Other("a string that is not UTF-8"),
+        },
+        Token::Bytes(bytes) => Unexpected::Bytes(bytes),
+        Token::Array(_) => Unexpected::Seq,
+        Token::Map(_) => Unexpected::Map,
+        Token::Ext(wire::ext::TENSOR, _) => Unexpected::Other("tensor"),
+        Token::Ext(wire::ext::SOME, _) => Unexpected::Option,
+        Token::Ext(..) => Unexpected::Other("extension value"),
+    }
+}
