@@ -9,7 +9,7 @@ fn minilm_computes_the_same_in_another_process() {
     let program = test.ancestors().nth(2).unwrap().join(name);
     assert!(
         program.exists(),
-        "{} is not built: add `--example minilm`",
+        "{} is not built: `cargo xtask example minilm` builds it",
         program.display()
     );
     let output = Command::new(program).output().unwrap();

@@ -19,9 +19,11 @@ pub(crate) fn run(arguments: &[String]) -> Result {
         let step = Step::cargo(&format!("test {WITH_LIBTORCH} --no-fail-fast {targets}"));
         libtorch.for_step(step.args(arguments)).run()
     };
+    // A test runs the example; `cargo test --example` would build that as a test, and not as itself.
+    let example = libtorch.for_step(build("minilm")).run();
     // All of them, so that one run tells of every failure.
-    let [unit, doc] = ["--lib --test tch --example minilm", "--doc"].map(with_libtorch);
-    plain.and(unit).and(doc)
+    let [unit, doc] = ["--lib --test tch", "--doc"].map(with_libtorch);
+    plain.and(example).and(unit).and(doc)
 }
 
 /// Builds and runs an example that needs libtorch.
@@ -30,12 +32,16 @@ pub(crate) fn example(arguments: &[String]) -> Result {
         return Err("`example` takes the name of one".to_owned());
     };
     let libtorch = Libtorch::provide()?;
-    let build = Step::cargo(&format!("build {WITH_LIBTORCH} --example")).args(std::slice::from_ref(name));
-    libtorch.for_step(build).run()?;
+    libtorch.for_step(build(name)).run()?;
     // cargo puts examples into a folder beside its other programs, of which this is one.
     let here = std::env::current_exe().map_err(|error| error.to_string())?;
     let program = here
         .with_file_name("examples")
         .join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     libtorch.for_step(Step::program(&program)).run()
+}
+
+/// The step that builds an example which needs libtorch.
+fn build(example: &str) -> Step {
+    Step::cargo(&format!("build {WITH_LIBTORCH} --example {example}"))
 }
