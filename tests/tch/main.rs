@@ -13,6 +13,7 @@ mod kinds;
 mod layouts;
 mod mutation;
 mod oracle;
+mod readme;
 mod refused;
 mod state_dict;
 mod tied;

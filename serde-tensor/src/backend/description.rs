@@ -87,13 +87,7 @@ impl Description {
     /// The length of the data in bytes, after checking shape and strides.
     #[inline]
     pub(crate) fn data_len(&self) -> Result<usize> {
-        match &self.strides {
-            None => tensor::byte_len(self.dtype, &self.shape),
-            Some(strides) => {
-                tensor::check_strides(&self.shape, strides)?;
-                tensor::strided_byte_len(self.dtype, &self.shape, strides)
-            }
-        }
+        tensor::data_len(self.dtype, &self.shape, self.strides.as_deref())
     }
 }
 

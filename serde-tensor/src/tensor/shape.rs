@@ -101,6 +101,15 @@ pub(crate) fn is_row_major(shape: &[usize], strides: &[usize]) -> bool {
             .all(|((&dim, &stride), row_major)| dim == 1 || stride == row_major)
 }
 
+/// The length in bytes of the data of a tensor with or without strides, which are checked.
+pub(crate) fn data_len(dtype: DType, shape: &[usize], strides: Option<&[usize]>) -> Result<usize> {
+    let Some(strides) = strides else {
+        return byte_len(dtype, shape);
+    };
+    check_strides(shape, strides)?;
+    strided_byte_len(dtype, shape, strides)
+}
+
 /// Checks that each byte of a `bool` tensor is 0 or 1.
 ///
 /// # Errors

@@ -120,13 +120,7 @@ impl Descriptor {
 
     /// The length in bytes of the tensor's data, after checking the strides.
     pub(crate) fn data_len(&self) -> Result<usize> {
-        match &self.strides {
-            None => tensor::byte_len(self.dtype, &self.shape),
-            Some(strides) => {
-                tensor::check_strides(&self.shape, strides)?;
-                tensor::strided_byte_len(self.dtype, &self.shape, strides)
-            }
-        }
+        tensor::data_len(self.dtype, &self.shape, self.strides.as_deref())
     }
 }
 
