@@ -22,7 +22,12 @@ mod without_prelude {
 }
 
 mod shadowed {
-    #![allow(dead_code, non_camel_case_types, unused_macros)]
+    #![allow(
+        dead_code,
+        non_camel_case_types,
+        unused_macros,
+        reason = "the names only have to be in scope, and some are those of primitives"
+    )]
 
     use serde_tensor::{Tensor, TensorDeserialize, TensorSerialize};
 

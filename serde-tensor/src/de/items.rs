@@ -173,13 +173,16 @@ impl<'de> Deserializer<'de> {
         let mut bytes = Vec::with_capacity(len);
         for _ in 0..len {
             let start = self.cursor.position();
-            match self.cursor.token()? {
-                Token::Unsigned(n) if n <= 0xff => bytes.push((n & 0xff) as u8),
-                token => {
-                    let error = Error::invalid_type(unexpected(&token), &"an integer from 0 to 255");
-                    return Err(self.locate(error, start));
-                }
-            }
+            let token = self.cursor.token()?;
+            let byte = match token {
+                Token::Unsigned(n) => u8::try_from(n).ok(),
+                _ => None,
+            };
+            let Some(byte) = byte else {
+                let error = Error::invalid_type(unexpected(&token), &"an integer from 0 to 255");
+                return Err(self.locate(error, start));
+            };
+            bytes.push(byte);
         }
         Ok(bytes)
     }
