@@ -11,6 +11,7 @@ mod example;
 mod gpu;
 mod kinds;
 mod layouts;
+mod linked;
 mod mutation;
 mod oracle;
 mod readme;

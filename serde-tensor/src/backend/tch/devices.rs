@@ -90,7 +90,10 @@ fn why_no_gpu(linked: bool, gpus: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::why_no_gpu;
+    use ::tch::utils;
+
+    use super::{why_missing, why_no_gpu};
+    use crate::Device;
 
     #[test]
     fn a_library_that_is_not_linked_is_told_from_a_gpu_that_is_not_there() {
@@ -98,5 +101,16 @@ mod tests {
         assert!(unlinked.contains("not linked") && !unlinked.contains("no GPU"));
         assert!(none.contains("no GPU") && !none.contains("not linked"));
         assert_eq!(one, "libtorch sees 1 GPU");
+    }
+
+    /// As every program of a user's that does nothing about it, this one does not link it.
+    #[test]
+    fn a_program_without_libtorch_cuda_says_so() {
+        if utils::has_cudart() || utils::has_hip() {
+            println!("skipped: it was loaded all the same, by LD_PRELOAD or as a part of a static libtorch");
+            return;
+        }
+        let why = why_missing(Device::Cuda(0)).unwrap();
+        assert!(why.contains("libtorch_cuda is not linked"), "{why}");
     }
 }
