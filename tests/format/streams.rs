@@ -4,7 +4,7 @@
 
 use std::io::{self, Cursor, ErrorKind, Read, Write};
 
-use serde_tensor::{Category, Decoder, Encoder, MessageReader, MessageWriter, Plan, Tensor, TensorSerialize};
+use serde_tensor::{Category, Decoder, Encoder, Limits, MessageReader, MessageWriter, Plan, Tensor, TensorSerialize};
 
 use crate::{Rollout, ramp};
 
@@ -368,4 +368,62 @@ fn the_front_of_a_slice_is_taken_and_the_rest_returned() {
         assert!(rest.is_empty());
         assert_eq!((first, second), (Rollout::sample(), Rollout::sample()));
     }
+}
+
+#[test]
+fn what_cannot_become_a_frame_is_refused_as_soon_as_it_shows() {
+    /// Gives its bytes, and is then asked for more by one who waits for them.
+    struct Waiting<'b>(&'b [u8]);
+    impl Read for Waiting<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.0.read(buffer)? {
+                0 => panic!("this would wait for the rest of what is no frame"),
+                read => Ok(read),
+            }
+        }
+    }
+    let garbage: [(&[u8], u64); 5] = [
+        (b"\xC1TT", 0),
+        (b"\xC1STN\x02", 4),
+        (b"\xC1STN\x01\x02", 5),
+        (b"\xC1STN\x01\x00\x11", 6),
+        (b"\xC1STN\x01\x00\x06\x01", 7),
+    ];
+    for (bytes, at) in garbage {
+        // The first eight bytes of a header are looked at together.
+        let bytes = [bytes, &[0; 8][..8usize.saturating_sub(bytes.len())]].concat();
+        let errors = [
+            serde_tensor::from_reader::<_, u8>(Waiting(&bytes)).unwrap_err(),
+            MessageReader::new(Waiting(&bytes)).read::<u8>().unwrap_err(),
+        ];
+        for error in errors {
+            assert_eq!(
+                (error.category(), error.offset()),
+                (Category::Syntax, Some(at)),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_message_above_the_limit_leaves_the_stream_at_the_next() {
+    let mut writer = MessageWriter::new(Vec::new());
+    for value in [ramp(10), ramp(5000), ramp(20)] {
+        writer.write(&value).unwrap();
+    }
+    let stream = writer.into_inner();
+    let decoder = Decoder::new().limits(Limits::new().message(2000));
+    let mut reader = MessageReader::with_decoder(stream.as_slice(), decoder.clone());
+    assert_eq!(reader.read::<Tensor>().unwrap(), Some(ramp(10)));
+    let error = reader.read::<Tensor>().unwrap_err();
+    assert_eq!(error.category(), Category::Limit);
+    assert_eq!(error.to_string(), "a message of 5102 bytes, above the limit of 2000");
+    assert_eq!(reader.read::<Tensor>().unwrap(), Some(ramp(20)));
+    assert_eq!(reader.read::<Tensor>().unwrap(), None);
+
+    let mut reader = MessageReader::with_decoder(&stream[..2000], decoder);
+    assert_eq!(reader.read::<Tensor>().unwrap(), Some(ramp(10)));
+    assert_eq!(reader.read::<Tensor>().unwrap_err().category(), Category::Limit);
+    assert_eq!(reader.read::<Tensor>().unwrap_err().category(), Category::Eof);
 }

@@ -1,6 +1,7 @@
 //! Messages over readers and writers. Knows no byte layout beyond a frame's header, which states its length.
 
 mod chunks;
+mod incoming;
 mod reader;
 mod reassembler;
 mod stream;

@@ -6,11 +6,12 @@ use std::iter;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
+use super::incoming::{Incoming, Start};
 use crate::decoder::Decoder;
 use crate::device::Report;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::wire::frame::{ALIGN_RANGE, HEADER_LEN, Header, MAGIC};
+use crate::wire::frame::{ALIGN_RANGE, Header, MAGIC};
 use crate::wire::to_u64;
 
 impl Decoder {
@@ -60,47 +61,42 @@ fn read_plain(first: u8, reader: impl Read, limits: &Limits) -> Result<Bytes> {
     let mut buffer = vec![first];
     // One more than allowed, to see whether there is more.
     reader.take(limits.message).read_to_end(&mut buffer)?;
-    check_limit(to_u64(buffer.len()), limits)?;
+    check_limit(to_u64(buffer.len()), " or more", limits)?;
     Ok(buffer.into())
 }
 
 /// Reads the rest of a frame into a buffer in which its segments are aligned as the frame says.
-pub(super) fn read_frame(first: u8, mut reader: impl Read, limits: &Limits) -> Result<Bytes> {
-    let mut start = [0; HEADER_LEN];
-    start[0] = first;
-    let read = read_up_to(&mut reader, &mut start[1..])?;
-    if read < HEADER_LEN - 1 {
-        return Err(Error::eof(format!(
-            "a frame's header takes {HEADER_LEN} bytes, the reader ended after {}",
-            1 + read
-        ))
-        .at(to_u64(1 + read)));
-    }
-    let header = Header::read(&start)?;
-    check_limit(header.frame_len, limits)?;
-    let len =
-        usize::try_from(header.frame_len).map_err(|_| Error::limit("a frame that exceeds the address space").at(8))?;
-    let align = 1usize << header.align;
+fn read_frame(first: u8, mut reader: impl Read, limits: &Limits) -> Result<Bytes> {
+    let mut start = Start::with(first);
+    let header = read_header(&mut start, &mut reader)?;
+    read_rest(Incoming::open(&header, &start, limits)?, reader)
+}
 
-    let mut buffer = Vec::new();
-    let wanted = len.saturating_add(align);
-    if buffer.try_reserve_exact(wanted.min(limits.reserve)).is_err() {
-        return Err(Error::limit(format!("no memory for a frame of {len} bytes")).at(8));
+/// Reads as much as is missing of a frame's header.
+pub(super) fn read_header(start: &mut Start, reader: &mut impl Read) -> Result<Header> {
+    loop {
+        match reader.read(start.room()) {
+            Ok(0) => return Err(start.ended()),
+            Ok(read) => {
+                if let Some(header) = start.advance(read)? {
+                    return Ok(header);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
     }
-    let gap = gap(&buffer, align);
-    buffer.resize(gap, 0);
-    buffer.extend_from_slice(&start);
-    let left = len.saturating_sub(HEADER_LEN);
-    reader.take(to_u64(left)).read_to_end(&mut buffer)?;
-    let there = buffer.len() - gap;
-    if there < len {
-        return Err(Error::eof(format!("the frame has {len} bytes, the reader ended after {there}")).at(to_u64(there)));
-    }
-    aligned_frame(buffer, gap, align)
+}
+
+/// Reads what follows a frame's header.
+pub(super) fn read_rest(mut frame: Incoming, reader: impl Read) -> Result<Bytes> {
+    let missing = to_u64(frame.missing());
+    reader.take(missing).read_to_end(frame.buffer())?;
+    frame.finish()
 }
 
 /// The frame behind `gap` bytes of `buffer`, moved if the buffer was, as it grew, to where that does not align it.
-fn aligned_frame(buffer: Vec<u8>, old_gap: usize, align: usize) -> Result<Bytes> {
+pub(super) fn aligned_frame(buffer: Vec<u8>, old_gap: usize, align: usize) -> Result<Bytes> {
     if gap(&buffer, align) == old_gap {
         return Ok(Bytes::from(buffer).slice(old_gap..));
     }
@@ -128,31 +124,18 @@ fn aligned<'p>(len: usize, parts: impl Iterator<Item = &'p [u8]>, align: usize) 
 }
 
 /// How many bytes lie before the first multiple of `align` in a buffer.
-fn gap(buffer: &[u8], align: usize) -> usize {
+pub(super) fn gap(buffer: &[u8], align: usize) -> usize {
     let address = buffer.as_ptr().addr();
     address.next_multiple_of(align) - address
 }
 
-/// Fills `buffer` as far as the reader goes.
-fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match reader.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(filled)
-}
-
-fn check_limit(len: u64, limits: &Limits) -> Result<()> {
+/// Checks how long a frame says it is, or how much of a plain message was read.
+pub(super) fn check_limit(len: u64, what: &str, limits: &Limits) -> Result<()> {
     if len <= limits.message {
         return Ok(());
     }
     Err(Error::limit(format!(
-        "a message of {len} bytes or more, above the limit of {}",
+        "a message of {len} bytes{what}, above the limit of {}",
         limits.message
     )))
 }

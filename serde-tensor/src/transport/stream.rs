@@ -1,17 +1,17 @@
 //! Messages one after another. Each is a frame, which states its length.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::marker::PhantomData;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::reader::{first_byte, read_frame};
+use super::incoming::{Incoming, Start, behind_header, check_first};
+use super::reader::{first_byte, read_header, read_rest};
 use crate::TensorSerialize;
 use crate::decoder::Decoder;
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
-use crate::wire::frame::MAGIC;
 
 /// Writes messages one after another, each as a frame.
 ///
@@ -88,6 +88,8 @@ impl<W: Write> MessageWriter<W> {
 pub struct MessageReader<R> {
     reader: R,
     decoder: Decoder,
+    /// How many bytes are left of a message that was too long.
+    skipped: u64,
 }
 
 impl<R: Read> MessageReader<R> {
@@ -98,25 +100,48 @@ impl<R: Read> MessageReader<R> {
 
     /// Reads from `reader` with the decoder's options.
     pub fn with_decoder(reader: R, decoder: Decoder) -> Self {
-        Self { reader, decoder }
+        Self {
+            reader,
+            decoder,
+            skipped: 0,
+        }
     }
 
     /// Reads and decodes the next message; `None` where the reader ends between two.
     ///
     /// # Errors
     ///
-    /// See [`Category`](crate::Category). A message that was read and does not decode (`Data`, `Device`, `Backend`) leaves the reader at the next.
+    /// See [`Category`](crate::Category). A message that was read and does not decode, and one above the limit, leave the reader at the
+    /// next; the bytes of the latter are passed over when that is read. After `Io`, `Eof` and bytes that are no frame there is no next.
     pub fn read<T: DeserializeOwned>(&mut self) -> Result<Option<T>> {
-        match first_byte(&mut self.reader)? {
-            None => Ok(None),
-            Some(first) if first == MAGIC[0] => {
-                let frame = read_frame(first, &mut self.reader, &self.decoder.options().limits)?;
+        self.skip()?;
+        let Some(first) = first_byte(&mut self.reader)? else {
+            return Ok(None);
+        };
+        check_first(first)?;
+        let mut start = Start::with(first);
+        let header = read_header(&mut start, &mut self.reader)?;
+        match Incoming::open(&header, &start, &self.decoder.options().limits) {
+            Ok(frame) => {
+                let frame = read_rest(frame, &mut self.reader)?;
                 self.decoder.from_bytes(frame).map(Some)
             }
-            Some(first) => Err(Error::syntax(format!(
-                "a stream's messages are frames, which start with 0xc1, and this one starts with {first:#04x}"
-            ))
-            .at(0)),
+            Err(error) => {
+                self.skipped = behind_header(&header);
+                Err(error)
+            }
+        }
+    }
+
+    /// Passes over what is left of a message that was too long.
+    fn skip(&mut self) -> Result<()> {
+        let passed = io::copy(&mut self.reader.by_ref().take(self.skipped), &mut io::sink())?;
+        self.skipped -= passed;
+        match self.skipped {
+            0 => Ok(()),
+            left => Err(Error::eof(format!(
+                "the reader ended {left} bytes before the end of a message that was passed over"
+            ))),
         }
     }
 

@@ -15,6 +15,7 @@ pub(crate) const ALIGN_RANGE: std::ops::RangeInclusive<u8> = 4..=16;
 const VERSION: u8 = 1;
 const CHECKSUMS: u8 = 1;
 const CHECKSUM_AT: usize = 44;
+const NOT_MAGIC: &str = "a frame starts with C1 53 54 4E";
 
 /// The fields of a header, as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,22 +43,7 @@ pub(crate) struct Entry {
 impl Header {
     /// Reads a header and checks all that can be checked without the rest of the frame.
     pub(crate) fn read(bytes: &[u8; HEADER_LEN]) -> Result<Self> {
-        if bytes[..4] != MAGIC {
-            return Err(Error::syntax("a frame starts with C1 53 54 4E").at(0));
-        }
-        let [version, flags, align, reserved] = array(bytes, 4);
-        if version != VERSION {
-            return Err(Error::syntax(format!("unknown frame version {version}")).at(4));
-        }
-        if flags & !CHECKSUMS != 0 {
-            return Err(Error::syntax(format!("unknown frame flags {:#04x}", flags & !CHECKSUMS)).at(5));
-        }
-        if !ALIGN_RANGE.contains(&align) {
-            return Err(Error::syntax(format!("alignment 2^{align} is not in 2^4 to 2^16")).at(6));
-        }
-        if reserved != 0 {
-            return Err(Error::syntax(format!("a reserved byte is {reserved:#04x}")).at(7));
-        }
+        let [flags, align] = Self::check_front(array(bytes, 0))?;
         let header = Self {
             checksums: flags & CHECKSUMS != 0,
             align,
@@ -75,6 +61,39 @@ impl Header {
         }
         header.check_sections()?;
         Ok(header)
+    }
+
+    /// Checks the first bytes of what should become a frame, as far as they go.
+    pub(crate) fn check_start(bytes: &[u8]) -> Result<()> {
+        if let Some(front) = bytes.first_chunk() {
+            return Self::check_front(*front).map(drop);
+        }
+        let magic = bytes.len().min(MAGIC.len());
+        if bytes[..magic] == MAGIC[..magic] {
+            return Ok(());
+        }
+        Err(Error::syntax(NOT_MAGIC).at(0))
+    }
+
+    /// Checks all that comes before the lengths; gives flags and alignment.
+    fn check_front(front: [u8; 8]) -> Result<[u8; 2]> {
+        let [magic @ .., version, flags, align, reserved] = front;
+        if magic != MAGIC {
+            return Err(Error::syntax(NOT_MAGIC).at(0));
+        }
+        if version != VERSION {
+            return Err(Error::syntax(format!("unknown frame version {version}")).at(4));
+        }
+        if flags & !CHECKSUMS != 0 {
+            return Err(Error::syntax(format!("unknown frame flags {:#04x}", flags & !CHECKSUMS)).at(5));
+        }
+        if !ALIGN_RANGE.contains(&align) {
+            return Err(Error::syntax(format!("alignment 2^{align} is not in 2^4 to 2^16")).at(6));
+        }
+        if reserved != 0 {
+            return Err(Error::syntax(format!("a reserved byte is {reserved:#04x}")).at(7));
+        }
+        Ok([flags, align])
     }
 
     /// The header's bytes, its checksum taken over `body` and `table` when checksums are on.

@@ -1,0 +1,152 @@
+//! A frame that arrives in pieces, in the buffer that it will be decoded from. Does no I/O itself.
+
+use bytes::Bytes;
+
+use super::reader::{aligned_frame, check_limit, gap};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::wire::frame::{HEADER_LEN, Header, MAGIC};
+use crate::wire::to_u64;
+
+/// The start of a frame, up to the end of its header.
+#[derive(Debug)]
+pub(super) struct Start {
+    bytes: [u8; HEADER_LEN],
+    there: usize,
+}
+
+impl Start {
+    pub(super) fn new() -> Self {
+        Self {
+            bytes: [0; HEADER_LEN],
+            there: 0,
+        }
+    }
+
+    /// A frame of which the first byte is there.
+    pub(super) fn with(first: u8) -> Self {
+        let mut start = Self::new();
+        start.bytes[0] = first;
+        start.there = 1;
+        start
+    }
+
+    /// Where the next bytes belong. Empty once the header is whole.
+    pub(super) fn room(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.there..]
+    }
+
+    /// Counts bytes that were put into the room; gives the header once it is whole.
+    ///
+    /// # Errors
+    ///
+    /// `Syntax` as soon as they cannot be the start of a frame, so that nobody waits for the rest of one.
+    pub(super) fn advance(&mut self, by: usize) -> Result<Option<Header>> {
+        self.there += by;
+        if self.there == HEADER_LEN {
+            return Header::read(&self.bytes).map(Some);
+        }
+        Header::check_start(&self.bytes[..self.there])?;
+        Ok(None)
+    }
+
+    /// The end of the input, where more was expected.
+    pub(super) fn ended(&self) -> Error {
+        Error::eof(format!(
+            "a frame's header takes {HEADER_LEN} bytes, the reader ended after {}",
+            self.there
+        ))
+        .at(to_u64(self.there))
+    }
+}
+
+/// A message in a stream starts with this byte, or it is an error.
+pub(super) fn check_first(first: u8) -> Result<()> {
+    if first == MAGIC[0] {
+        return Ok(());
+    }
+    Err(Error::syntax(format!(
+        "a stream's messages are frames, which start with 0xc1, and this one starts with {first:#04x}"
+    ))
+    .at(0))
+}
+
+/// How many bytes of a frame follow its header.
+pub(super) fn behind_header(header: &Header) -> u64 {
+    header.frame_len.saturating_sub(to_u64(HEADER_LEN))
+}
+
+/// A frame whose length is known, as far as it arrived.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    /// Bytes up to the first multiple of `align`, and then the frame.
+    buffer: Vec<u8>,
+    gap: usize,
+    len: usize,
+    align: usize,
+}
+
+impl Incoming {
+    /// Makes room for a frame, at most [`Limits::reserve`] of it, and puts its header there.
+    ///
+    /// # Errors
+    ///
+    /// `Limit` for a frame that is too long, or longer than the memory.
+    pub(super) fn open(header: &Header, start: &Start, limits: &Limits) -> Result<Self> {
+        check_limit(header.frame_len, "", limits)?;
+        let len = usize::try_from(header.frame_len)
+            .map_err(|_| Error::limit("a frame that exceeds the address space").at(8))?;
+        let align = 1usize << header.align;
+        let mut buffer = Vec::new();
+        let wanted = len.saturating_add(align);
+        if buffer.try_reserve_exact(wanted.min(limits.reserve)).is_err() {
+            return Err(no_memory(len));
+        }
+        let gap = gap(&buffer, align);
+        buffer.resize(gap, 0);
+        buffer.extend_from_slice(&start.bytes);
+        Ok(Self {
+            buffer,
+            gap,
+            len,
+            align,
+        })
+    }
+
+    /// How many bytes are there.
+    pub(super) fn arrived(&self) -> usize {
+        self.buffer.len() - self.gap
+    }
+
+    /// How many bytes are missing.
+    pub(super) fn missing(&self) -> usize {
+        self.len.saturating_sub(self.arrived())
+    }
+
+    /// The buffer, to be appended to: no more than is [missing](Self::missing).
+    pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.buffer
+    }
+
+    /// The frame, all of it there.
+    ///
+    /// # Errors
+    ///
+    /// `Eof` if it is not.
+    pub(super) fn finish(self) -> Result<Bytes> {
+        let arrived = self.arrived();
+        if arrived < self.len {
+            return Err(Error::eof(format!(
+                "the frame has {} bytes, the reader ended after {arrived}",
+                self.len
+            ))
+            .at(to_u64(arrived)));
+        }
+        aligned_frame(self.buffer, self.gap, self.align)
+    }
+}
+
+#[cold]
+fn no_memory(len: usize) -> Error {
+    Error::limit(format!("no memory for a frame of {len} bytes")).at(8)
+}
