@@ -90,7 +90,7 @@ pub use ext::Ext;
 pub use inspect::{Inspection, TensorInfo, inspect};
 pub use leaf::TensorVisitor;
 pub use limits::Limits;
-pub use plan::Plan;
+pub use plan::{OwnedPlan, Plan};
 pub use ser::Serializer;
 pub use tensor::{DType, Element, OtherDType, Tensor, TensorView};
 pub use traits::{Presence, TensorDeserialize, TensorSerialize, contains_tensor};

@@ -8,6 +8,7 @@ mod frames;
 mod hostile;
 mod limits;
 mod model;
+mod plans;
 mod sharing;
 mod storages;
 mod streams;

@@ -1,11 +1,9 @@
 //! What a tensor says of itself.
 
-use std::borrow::Cow;
-
 use super::Storage;
 use crate::device::{Device, Pin};
-use crate::error::{Error, Result};
-use crate::tensor::{self, DType, Element, Shape};
+use crate::error::Result;
+use crate::tensor::{self, DType, Shape};
 use crate::wire::descriptor::{self, Fields};
 
 /// What a tensor is: dtype, shape, strides, device.
@@ -89,91 +87,4 @@ impl Description {
     pub(crate) fn data_len(&self) -> Result<usize> {
         tensor::data_len(self.dtype, &self.shape, self.strides.as_deref())
     }
-}
-
-/// A tensor's bytes: lent, or copied to the host piece by piece when they are written.
-pub struct HostBytes<'a>(pub(crate) Source<'a>);
-
-pub(crate) enum Source<'a> {
-    Borrowed(&'a [u8]),
-    Copied(Box<Copier<'a>>),
-}
-
-/// Gives all bytes, in order, in pieces, to the function it is given.
-pub(crate) type Copier<'a> = dyn Fn(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a;
-
-impl<'a> HostBytes<'a> {
-    /// Bytes on the host that do not change while they are lent.
-    #[inline]
-    pub fn borrowed(bytes: &'a [u8]) -> Self {
-        Self(Source::Borrowed(bytes))
-    }
-
-    /// Elements on the host; lent, except on a big-endian host, where they are copied.
-    pub fn elements<E: Element>(elements: &'a [E]) -> Self {
-        match tensor::little_endian(elements) {
-            Cow::Borrowed(bytes) => Self::borrowed(bytes),
-            Cow::Owned(bytes) => Self::copied(move |sink| sink(&bytes)),
-        }
-    }
-
-    /// Bytes that are not on the host, or not in order: `copy` hands all of them to its argument, in pieces, each time it is
-    /// called, and returns the first error its argument returns.
-    pub fn copied(copy: impl Fn(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a) -> Self {
-        Self(Source::Copied(Box::new(copy)))
-    }
-
-    /// The bytes, which are `len`, where they are lent.
-    #[inline]
-    pub(crate) fn lent(&self, len: usize) -> Result<Option<&'a [u8]>> {
-        match self.0 {
-            Source::Borrowed(bytes) if bytes.len() == len => Ok(Some(bytes)),
-            Source::Borrowed(bytes) => Err(wrong_length(bytes.len(), len)),
-            Source::Copied(_) => Ok(None),
-        }
-    }
-
-    /// Hands all bytes to `sink`, which are `len`, or it is an error.
-    pub(crate) fn read(&self, len: usize, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        let mut given = 0usize;
-        let mut counted = |piece: &[u8]| {
-            given = given.saturating_add(piece.len());
-            if given > len {
-                Err(wrong_length(given, len))
-            } else {
-                sink(piece)
-            }
-        };
-        match &self.0 {
-            Source::Borrowed(bytes) => counted(bytes)?,
-            Source::Copied(copy) => copy(&mut counted)?,
-        }
-        if given == len {
-            Ok(())
-        } else {
-            Err(wrong_length(given, len))
-        }
-    }
-
-    /// The bytes in one piece.
-    pub(crate) fn to_contiguous(&self, len: usize) -> Result<Cow<'a, [u8]>> {
-        if let Some(bytes) = self.lent(len)? {
-            return Ok(Cow::Borrowed(bytes));
-        }
-        let mut copy = Vec::new();
-        copy.try_reserve_exact(len)
-            .map_err(|_| Error::limit(format!("no memory for a host copy of {len} bytes")))?;
-        self.read(len, &mut |piece| {
-            copy.extend_from_slice(piece);
-            Ok(())
-        })?;
-        Ok(Cow::Owned(copy))
-    }
-}
-
-#[cold]
-fn wrong_length(given: usize, len: usize) -> Error {
-    Error::backend(format!(
-        "the tensor's library gives {given} bytes, its dtype, shape and strides ask for {len}"
-    ))
 }

@@ -23,7 +23,7 @@ impl TensorBackend for Tensor {
 
     #[inline]
     fn host_bytes(&self) -> Result<HostBytes<'_>> {
-        Ok(HostBytes::borrowed(self.bytes()))
+        Ok(HostBytes::shared(self.as_shared()))
     }
 
     fn import(import: Import<'_>) -> Result<Imported<Self>> {

@@ -5,15 +5,17 @@
 
 mod description;
 mod host;
+mod host_bytes;
 mod import;
 #[cfg(feature = "tch")]
 pub mod tch;
 
-pub use description::{Description, HostBytes};
+pub use description::Description;
+pub use host_bytes::HostBytes;
 pub use import::{Import, Imported};
 
-pub(crate) use description::Source;
 pub(crate) use host::HostOnly;
+pub(crate) use host_bytes::Source;
 
 pub use crate::call::encode::Storage;
 

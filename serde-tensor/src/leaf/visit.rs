@@ -1,7 +1,7 @@
 //! The walk over the tensors of a value.
 
 use super::{Backend, Slice, Source};
-use crate::backend::{self, Description, HostBytes, TensorBackend};
+use crate::backend::{Description, HostBytes, TensorBackend};
 use crate::call::encode::Key;
 use crate::error::Result;
 use crate::tensor::Element;
@@ -24,10 +24,7 @@ impl Visited<'_> {
     /// The length of the data in bytes, if the description makes sense and bytes that are lent are as many.
     pub(crate) fn consistent_len(&self) -> Option<usize> {
         let len = self.description.data_len().ok()?;
-        match &self.bytes.0 {
-            backend::Source::Borrowed(bytes) if bytes.len() != len => None,
-            _ => Some(len),
-        }
+        self.bytes.lent(len).is_ok().then_some(len)
     }
 }
 

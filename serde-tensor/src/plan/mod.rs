@@ -1,6 +1,9 @@
 //! A value planned for sending: its exact length is known, and no tensor byte was copied.
 
+#[cfg(unix)]
+mod fd;
 mod numbering;
+mod owned;
 mod segment;
 mod sources;
 mod survey;
@@ -8,7 +11,10 @@ mod write;
 
 use std::ops::Range;
 
+use bytes::Bytes;
+
 pub(crate) use numbering::Numbering;
+pub use owned::OwnedPlan;
 pub(crate) use sources::Source;
 
 use segment::Segment;
@@ -50,7 +56,7 @@ use crate::wire::{path, to_u64};
 /// ```
 pub struct Plan<'a> {
     /// A plain message; or header, body and table of a frame.
-    front: Vec<u8>,
+    front: Bytes,
     /// The part of it that is the body.
     body: Range<usize>,
     segments: Vec<Segment<'a>>,
@@ -84,7 +90,7 @@ impl<'a> Plan<'a> {
             return Ok(Self {
                 len: body.len(),
                 body: 0..body.len(),
-                front: body,
+                front: body.into(),
                 segments,
                 copied,
             });
@@ -155,7 +161,7 @@ fn frame<'a>(body: &[u8], mut segments: Vec<Segment<'a>>, copied: usize, options
     front.extend_from_slice(&table);
     Ok(Plan {
         body: HEADER_LEN..HEADER_LEN + body.len(),
-        front,
+        front: front.into(),
         segments,
         len: end,
         copied,

@@ -80,7 +80,7 @@ impl<'a> Numbering<'a> {
     pub(crate) fn push_copy(&mut self, bytes: Vec<u8>) -> u64 {
         let index = self.numbered.len();
         let mut segment = Segment::new(bytes.len());
-        segment.pieces.push(Piece::Owned(bytes));
+        segment.pieces.push(Piece::Owned(bytes.into()));
         self.numbered.push(segment);
         to_u64(index)
     }

@@ -4,12 +4,11 @@ use std::io::{self, IoSlice, Write};
 
 use super::Plan;
 use super::segment::Segment;
-use super::sources::Source;
 use crate::error::{Category, Error, Result};
 use crate::wire::path;
 
 /// How many slices are handed to the writer at once; systems take at least 16, Linux 1024.
-const BATCH: usize = 256;
+pub(super) const BATCH: usize = 256;
 
 impl Plan<'_> {
     /// Writes the message.
@@ -22,24 +21,68 @@ impl Plan<'_> {
     /// `Io` when the writer fails or takes nothing, `Backend` when a copy from a device fails. What was written until then is a part of
     /// a message.
     pub fn write_to(&self, writer: impl Write) -> Result<()> {
-        let mut batch = Batch {
-            writer,
-            slices: Vec::with_capacity(BATCH.min(2 + 2 * self.segments.len())),
-        };
+        let mut batch = Batch::new(writer, 2 + 2 * self.segments.len());
         for source in self.sources() {
-            match source {
-                Source::Bytes(bytes) => batch.push(bytes)?,
-                Source::Copied(piece, segment) => {
+            match source.lent() {
+                Some(bytes) => batch.push(bytes)?,
+                None => {
                     batch.flush()?;
                     let writer = &mut batch.writer;
-                    let written = piece.read(&mut |bytes| writer.write_all(bytes).map_err(Error::from));
-                    written.map_err(|error| self.name_field(error, segment))?;
+                    self.read(source, &mut |bytes| writer.write_all(bytes).map_err(Error::from))?;
                 }
             }
         }
-        batch.flush()?;
-        batch.writer.flush()?;
+        batch.finish()
+    }
+
+    /// Copies the message to the front of `slice`, such as shared memory or a place in a ring buffer. What lies behind
+    /// [`len`](Self::len) is left as it is.
+    ///
+    /// Tensors that are decoded from there want it at a multiple of the alignment of segments, 64 bytes if no other was
+    /// [asked for](crate::Encoder::align); elsewhere they are copied.
+    ///
+    /// ```
+    /// use serde_tensor::{Plan, Tensor};
+    ///
+    /// let tensor = Tensor::from_vec(vec![0.5f32; 1000], &[1000])?;
+    /// let plan = Plan::new(&tensor)?;
+    /// let mut memory = [0; 8192];
+    /// plan.copy_to_slice(&mut memory)?;
+    /// assert_eq!(serde_tensor::from_slice::<Tensor>(&memory[..plan.len()])?, tensor);
+    /// # Ok::<(), serde_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Limit` when `slice` is too short, which says both lengths and leaves it as it is; `Backend` when a copy from a device fails.
+    pub fn copy_to_slice(&self, slice: &mut [u8]) -> Result<()> {
+        let given = slice.len();
+        let mut rest = slice.get_mut(..self.len).ok_or_else(|| {
+            Error::limit(format!(
+                "a message of {} bytes does not fit a slice of {given}",
+                self.len
+            ))
+        })?;
+        for source in self.sources() {
+            self.read(source, &mut |bytes| {
+                let (place, behind) = std::mem::take(&mut rest)
+                    .split_at_mut_checked(bytes.len())
+                    .ok_or_else(|| Error::backend("a tensor gives more bytes than were planned"))?;
+                place.copy_from_slice(bytes);
+                rest = behind;
+                Ok(())
+            })?;
+        }
         Ok(())
+    }
+
+    /// The parts of the message where they are, for writers of other kinds; `None` if some cannot be lent, as those on a device.
+    ///
+    /// There may be more of them than a system takes at once.
+    pub fn io_slices(&self) -> Option<Vec<IoSlice<'_>>> {
+        let lent = self.sources().map(|source| source.lent().map(IoSlice::new));
+        lent.filter(|slice| slice.as_ref().is_none_or(|slice| !slice.is_empty()))
+            .collect()
     }
 
     /// The error with the path of the tensor that a segment is of, unless the writer met it.
@@ -53,13 +96,21 @@ impl Plan<'_> {
 }
 
 /// Slices that wait to be written together.
-struct Batch<'s, W> {
+pub(super) struct Batch<'s, W> {
     writer: W,
     slices: Vec<IoSlice<'s>>,
 }
 
 impl<'s, W: Write> Batch<'s, W> {
-    fn push(&mut self, bytes: &'s [u8]) -> Result<()> {
+    /// For about `expected` slices.
+    pub(super) fn new(writer: W, expected: usize) -> Self {
+        Self {
+            writer,
+            slices: Vec::with_capacity(BATCH.min(expected)),
+        }
+    }
+
+    pub(super) fn push(&mut self, bytes: &'s [u8]) -> Result<()> {
         if !bytes.is_empty() {
             self.slices.push(IoSlice::new(bytes));
         }
@@ -81,6 +132,12 @@ impl<'s, W: Write> Batch<'s, W> {
             }
         }
         self.slices.clear();
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.flush()?;
+        self.writer.flush()?;
         Ok(())
     }
 }

@@ -209,6 +209,12 @@ impl Tensor {
         self.bytes.clone()
     }
 
+    /// The buffer, not yet shared.
+    #[inline]
+    pub(crate) fn as_shared(&self) -> &Bytes {
+        &self.bytes
+    }
+
     /// The elements, in row-major order.
     ///
     /// Borrowed where the data's address suits `E` and the host is little-endian, as nearly always; copied otherwise.
