@@ -1,33 +1,11 @@
 //! The examples, run as their reader runs them. Without this they could print something else than what they promise, or nothing:
 //! that they compile says little.
 
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+mod common;
 
-/// The program of an example: beside this test's own folder, where `cargo test` puts it before any test runs.
-///
-/// `cargo test --test examples` builds no examples, so there they are built here.
-fn example(name: &str) -> Command {
-    let test = std::env::current_exe().unwrap();
-    let profile = test.ancestors().nth(2).unwrap();
-    let program: PathBuf = profile
-        .join("examples")
-        .join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    if !program.exists() {
-        let mut build = Command::new(env!("CARGO"));
-        build
-            .args(["build", "--quiet", "--example", name, "--target-dir"])
-            .arg(profile.parent().unwrap());
-        if profile.ends_with("release") {
-            build.arg("--release");
-        }
-        let status = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap();
-        assert!(status.success(), "{name} does not build: {status}");
-    }
-    let mut command = Command::new(program);
-    command.stdin(Stdio::null());
-    command
-}
+use std::process::Output;
+
+use common::process::example;
 
 fn stdout(output: &Output) -> String {
     assert!(output.status.success(), "{output:?}");

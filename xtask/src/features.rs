@@ -11,9 +11,20 @@ const NEED_AN_INSTALLATION: &[(&str, &str)] = &[("tch", "tch/doc-only")];
 /// Above this many features not all their subsets are checked: only none, each, each pair, and all.
 const ALL_SUBSETS_UP_TO: usize = 5;
 
+/// Features of the packages of tests and examples, which go with all features of the library that need nothing installed.
+const OF_OTHER_PACKAGES: &[&str] = &["serde-tensor-suite/transports", "serde-tensor-examples/transports"];
+
 /// The flags that switch on, for the whole workspace, all features that need nothing installed.
 pub(crate) fn flags() -> Result<Vec<String>> {
-    Ok(flags_of(&read()?))
+    let features = read()?;
+    let of_others = OF_OTHER_PACKAGES.iter().map(|&feature| feature.to_owned());
+    let named: Vec<String> = features.iter().map(|feature| named(feature)).chain(of_others).collect();
+    Ok(vec!["--features".to_owned(), named.join(",")])
+}
+
+/// A feature of the library.
+fn named(feature: &str) -> String {
+    format!("serde-tensor/{feature}")
 }
 
 /// The flags of each subset of the features that is checked.
@@ -39,10 +50,7 @@ fn flags_of(features: &[String]) -> Vec<String> {
     if features.is_empty() {
         return Vec::new();
     }
-    let mut named: Vec<String> = features
-        .iter()
-        .map(|feature| format!("serde-tensor/{feature}"))
-        .collect();
+    let mut named: Vec<String> = features.iter().map(|feature| named(feature)).collect();
     let checked_without = NEED_AN_INSTALLATION
         .iter()
         .filter(|(feature, _)| features.iter().any(|used| used == feature));

@@ -1,0 +1,8 @@
+//! Messages on transports and engines of other projects, as the examples show them.
+//!
+//! Everything runs on the local machine, on free ports; what a test starts ends with it, whether it passes or fails.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod distributed;
