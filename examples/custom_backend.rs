@@ -24,7 +24,7 @@ serde_tensor::impl_tensor!(Gpu);
 
 impl TensorBackend for Gpu {
     // What it is. Nothing is copied and no device is waited for: this is also asked of tensors that are then not sent.
-    fn describe(&self) -> serde_tensor::Result<Description> {
+    fn describe(&self) -> serde_tensor::Result<Description<'_>> {
         let device = self.0.gpu().map_or(Device::Cpu, Device::Cuda);
         // The strides let a transposed array travel as its memory lies, without being sorted first.
         Ok(Description::new(DType::F32, self.0.shape())

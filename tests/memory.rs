@@ -329,7 +329,7 @@ impl Write for Counter {
 struct OnDevice(Tensor);
 
 impl TensorBackend for OnDevice {
-    fn describe(&self) -> serde_tensor::Result<Description> {
+    fn describe(&self) -> serde_tensor::Result<Description<'_>> {
         Ok(Description::new(self.0.dtype(), self.0.shape()).device(Device::Cuda(0)))
     }
 

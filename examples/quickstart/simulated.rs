@@ -49,7 +49,7 @@ impl SimTensor {
 }
 
 impl TensorBackend for SimTensor {
-    fn describe(&self) -> Result<Description> {
+    fn describe(&self) -> Result<Description<'_>> {
         Ok(Description::new(self.data.dtype(), self.data.shape()).device(self.device))
     }
 

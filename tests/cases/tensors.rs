@@ -183,7 +183,7 @@ impl Strided {
 impl TensorBackend for Strided {
     const HOST_ONLY: bool = true;
 
-    fn describe(&self) -> serde_tensor::Result<Description> {
+    fn describe(&self) -> serde_tensor::Result<Description<'_>> {
         let address = self.storage.as_ptr().addr() as u64;
         Ok(Description::new(DType::I16, &self.shape)
             .strides(&self.strides)
@@ -318,7 +318,7 @@ fn requires_grad_is_restored() {
 struct Sparse;
 
 impl TensorBackend for Sparse {
-    fn describe(&self) -> serde_tensor::Result<Description> {
+    fn describe(&self) -> serde_tensor::Result<Description<'_>> {
         Err(Error::backend("a sparse tensor cannot travel"))
     }
 
@@ -364,7 +364,7 @@ struct Trusting;
 static IMPORTED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 impl TensorBackend for Trusting {
-    fn describe(&self) -> serde_tensor::Result<Description> {
+    fn describe(&self) -> serde_tensor::Result<Description<'_>> {
         Ok(Description::new(DType::Bool, &[0]))
     }
 

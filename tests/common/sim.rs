@@ -106,7 +106,7 @@ impl<H: Host> TensorBackend for SimTensor<H>
 where
     Self: Sized,
 {
-    fn describe(&self) -> Result<Description> {
+    fn describe(&self) -> Result<Description<'_>> {
         Ok(Description::new(self.data.dtype(), self.data.shape()).device(self.device))
     }
 

@@ -169,7 +169,7 @@ fn a_chunk_at_odds_with_another_is_refused_and_forgotten() {
 struct OnDevice(Tensor);
 
 impl TensorBackend for OnDevice {
-    fn describe(&self) -> Result<Description> {
+    fn describe(&self) -> Result<Description<'_>> {
         Ok(Description::new(DType::U8, self.0.shape()).device(Device::Cuda(0)))
     }
 

@@ -24,7 +24,7 @@ struct Awkward {
 }
 
 impl TensorBackend for Awkward {
-    fn describe(&self) -> serde_tensor::Result<Description> {
+    fn describe(&self) -> serde_tensor::Result<Description<'_>> {
         if self.sparse {
             return Err(Error::backend("a sparse tensor cannot travel").with_source(io::Error::other("no layout")));
         }

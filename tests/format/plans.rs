@@ -22,7 +22,7 @@ fn written(plan: &Plan<'_>) -> Vec<u8> {
 struct OnDevice(Tensor, bool);
 
 impl TensorBackend for OnDevice {
-    fn describe(&self) -> serde_tensor::Result<Description> {
+    fn describe(&self) -> serde_tensor::Result<Description<'_>> {
         Ok(Description::new(self.0.dtype(), self.0.shape()).device(serde_tensor::Device::Cuda(0)))
     }
 

@@ -204,7 +204,7 @@ fn a_report_finds_its_way_past_a_malformed_part_that_was_ignored() {
 struct Short;
 
 impl TensorBackend for Short {
-    fn describe(&self) -> Result<Description> {
+    fn describe(&self) -> Result<Description<'_>> {
         Ok(Description::new(DType::U8, &[4000]))
     }
 

@@ -29,7 +29,7 @@ impl Sim {
 }
 
 impl TensorBackend for Sim {
-    fn describe(&self) -> serde_tensor::Result<Description> {
+    fn describe(&self) -> serde_tensor::Result<Description<'_>> {
         Ok(Description::new(DType::U8, &[2, 3])
             .strides(&[1, 2])
             .device(self.device)

@@ -81,7 +81,7 @@ fn normal(shape: &[usize], strides: Option<Vec<usize>>) -> Option<Vec<usize>> {
 }
 
 impl TensorBackend for SpecTensor {
-    fn describe(&self) -> Result<Description> {
+    fn describe(&self) -> Result<Description<'_>> {
         let address = u64::try_from(self.data.as_ptr().addr()).unwrap();
         let description = Description::new(self.dtype, &self.shape)
             .device(self.device)

@@ -1,10 +1,12 @@
 //! What a tensor says of itself.
 
+use std::ops::Deref;
+
 use super::Storage;
 use crate::device::{Device, Pin};
 use crate::error::Result;
 use crate::tensor::{self, DType, Shape};
-use crate::wire::descriptor::{self, Fields};
+use crate::wire::descriptor::{self, Fields, Short};
 
 /// What a tensor is: dtype, shape, strides, device.
 ///
@@ -16,22 +18,67 @@ use crate::wire::descriptor::{self, Fields};
 /// # let _ = description;
 /// ```
 #[derive(Clone, Debug)]
-pub struct Description {
+pub struct Description<'a> {
     pub(crate) dtype: DType,
-    pub(crate) shape: Shape,
+    pub(crate) shape: Dims<'a>,
     pub(crate) strides: Option<Shape>,
     pub(crate) device: Device,
     pub(crate) requires_grad: bool,
     pub(crate) storage: Option<Storage>,
 }
 
-impl Description {
+/// A shape that the tensor has at hand, or that was put together to describe it.
+#[derive(Clone, Debug)]
+pub(crate) enum Dims<'a> {
+    Borrowed(&'a [usize]),
+    Owned(Shape),
+}
+
+impl Deref for Dims<'_> {
+    type Target = [usize];
+
+    #[inline]
+    fn deref(&self) -> &[usize] {
+        match self {
+            Self::Borrowed(dims) => dims,
+            Self::Owned(dims) => dims,
+        }
+    }
+}
+
+impl<'a> Description<'a> {
     /// A row-major tensor on the CPU that does not require a gradient and shares its bytes with none.
     #[inline]
     pub fn new(dtype: DType, shape: &[usize]) -> Self {
+        Self::of(dtype, Dims::Owned(Shape::from_slice(shape)))
+    }
+
+    /// The same, of a tensor that has its shape at hand: writing many small tensors is then faster.
+    ///
+    /// ```
+    /// use serde_tensor::DType;
+    /// use serde_tensor::backend::Description;
+    ///
+    /// struct Counts { shape: Vec<usize>, counts: Vec<u32> }
+    ///
+    /// impl Counts {
+    ///     fn describe(&self) -> Description<'_> {
+    ///         Description::borrowed(DType::U32, &self.shape)
+    ///     }
+    /// }
+    /// # let counts = Counts { shape: vec![2], counts: vec![3, 4] };
+    /// # let _ = (counts.describe(), &counts.counts);
+    /// ```
+    #[inline]
+    pub fn borrowed(dtype: DType, shape: &'a [usize]) -> Self {
+        Self::of(dtype, Dims::Borrowed(shape))
+    }
+
+    #[inline]
+    fn of(dtype: DType, shape: Dims<'a>) -> Self {
         Self {
             dtype,
-            shape: Shape::from_slice(shape),
+            shape,
             strides: None,
             device: Device::Cpu,
             requires_grad: false,
@@ -49,6 +96,7 @@ impl Description {
 
     /// Where the tensor is.
     #[must_use]
+    #[inline]
     pub fn device(mut self, device: Device) -> Self {
         self.device = device;
         self
@@ -56,6 +104,7 @@ impl Description {
 
     /// Whether a gradient is accumulated for it.
     #[must_use]
+    #[inline]
     pub fn requires_grad(mut self, requires_grad: bool) -> Self {
         self.requires_grad = requires_grad;
         self
@@ -70,7 +119,6 @@ impl Description {
     }
 
     /// The description as it travels.
-    #[inline]
     pub(crate) fn fields(&self, pin: Pin) -> Fields {
         descriptor::fields(
             self.dtype,
@@ -80,6 +128,15 @@ impl Description {
             &self.shape,
             self.strides.as_deref(),
         )
+    }
+
+    /// The description as it travels, if it is short.
+    #[inline]
+    pub(crate) fn short(&self, pin: Pin) -> Option<Short> {
+        if self.strides.is_some() {
+            return None;
+        }
+        Short::of(self.dtype, self.requires_grad, pin, self.device, &self.shape)
     }
 
     /// The length of the data in bytes, after checking shape and strides.

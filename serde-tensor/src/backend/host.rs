@@ -17,8 +17,8 @@ impl TensorBackend for Tensor {
     const HOST_ONLY: bool = true;
 
     #[inline]
-    fn describe(&self) -> Result<Description> {
-        Ok(Description::new(self.dtype(), self.shape()).storage(storage(self.bytes())))
+    fn describe(&self) -> Result<Description<'_>> {
+        Ok(Description::borrowed(self.dtype(), self.shape()).storage(storage(self.bytes())))
     }
 
     #[inline]
@@ -41,8 +41,8 @@ crate::impl_tensor!(Tensor);
 
 impl leaf::Source for TensorView<'_> {
     #[inline]
-    fn describe(&self) -> Result<Description> {
-        Ok(Description::new(self.dtype(), self.shape()).storage(storage(self.bytes())))
+    fn describe(&self) -> Result<Description<'_>> {
+        Ok(Description::borrowed(self.dtype(), self.shape()).storage(storage(self.bytes())))
     }
 
     #[inline]

@@ -40,7 +40,7 @@ use crate::error::Result;
 /// impl TensorBackend for Matrix {
 ///     const HOST_ONLY: bool = true;
 ///
-///     fn describe(&self) -> Result<Description> {
+///     fn describe(&self) -> Result<Description<'_>> {
 ///         Ok(Description::new(DType::F32, &[self.rows, self.columns]))
 ///     }
 ///
@@ -68,7 +68,7 @@ pub trait TensorBackend: Sized {
     const HOST_ONLY: bool = false;
 
     /// What the tensor is. Copies nothing and waits for no device.
-    fn describe(&self) -> Result<Description>;
+    fn describe(&self) -> Result<Description<'_>>;
 
     /// Its bytes: exactly as many as its description's dtype, shape and strides ask for, little-endian.
     fn host_bytes(&self) -> Result<HostBytes<'_>>;

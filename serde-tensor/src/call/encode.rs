@@ -7,12 +7,20 @@ use std::marker::PhantomData;
 use super::effective;
 use crate::device::{Device, FieldDevice, Pin, Site};
 use crate::error::{Error, Result};
-use crate::wire::descriptor::Fields;
+use crate::wire::descriptor::{Short, ShortCell};
 
 thread_local! {
     static STACK: RefCell<Stack> = const { RefCell::new(Stack { sites: Vec::new(), calls: Vec::new(), next: 0 }) };
-    static OFFER: Cell<Option<usize>> = const { Cell::new(None) };
+    // What passes between each tensor and the serializer lies in cells that own nothing: reading one is a load, without a look at whether
+    // the thread ends. Those of small tensors are of a word each. Words that were stored singly would have to arrive in memory before they
+    // could be loaded in pairs, as the compiler moves a struct.
+    static PIN: Cell<Option<Pin>> = const { Cell::new(Some(Pin::None)) };
+    static ASKED: Cell<Option<Ask>> = const { Cell::new(None) };
+    static LIMIT: Cell<usize> = const { Cell::new(0) };
+    static SHORT: ShortCell = const { ShortCell::new() };
     static IDENTITY: Cell<Option<Identity>> = const { Cell::new(None) };
+    static KEPT: Cell<bool> = const { Cell::new(false) };
+    static OWNER: Cell<Option<Box<dyn Any>>> = const { Cell::new(None) };
     static FAILURE: Cell<Option<Error>> = const { Cell::new(None) };
 }
 
@@ -23,6 +31,15 @@ static ELSEWHERE: Site = Site::new("", "", FieldDevice::Auto);
 #[inline]
 fn with_stack<R>(use_it: impl FnOnce(&mut Stack) -> R) -> Option<R> {
     STACK.try_with(|stack| use_it(&mut stack.borrow_mut())).ok()
+}
+
+/// Changes the stack, and with it what the fields around the present tensor ask of the receiver.
+fn change_stack<R>(change: impl FnOnce(&mut Stack) -> R) -> Option<R> {
+    with_stack(|stack| {
+        let result = change(stack);
+        PIN.set(Some(effective(stack.own_sites()).pin()));
+        result
+    })
 }
 
 struct Stack {
@@ -42,7 +59,7 @@ pub(crate) struct Call {
 
 impl Call {
     pub(crate) fn enter() -> Self {
-        let id = with_stack(|stack| {
+        let id = change_stack(|stack| {
             stack.next = stack.next.wrapping_add(1);
             stack.calls.push((stack.next, stack.sites.len()));
             stack.next
@@ -56,7 +73,7 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        with_stack(|stack| {
+        change_stack(|stack| {
             if let Some(at) = stack.calls.iter().rposition(|&(id, _)| id == self.id) {
                 stack.calls.remove(at);
             }
@@ -84,22 +101,22 @@ pub(crate) fn in_field<R>(site: &'static Site, write: impl FnOnce() -> R) -> R {
     struct Scope;
     impl Drop for Scope {
         fn drop(&mut self) {
-            with_stack(|stack| stack.sites.pop());
+            change_stack(|stack| stack.sites.pop());
         }
     }
-    with_stack(|stack| stack.sites.push(site));
+    change_stack(|stack| stack.sites.push(site));
     let _scope = Scope;
     write()
 }
 
 /// What the fields around the present tensor ask of the receiver.
-#[inline]
 ///
 /// # Errors
 ///
 /// While the thread ends and what it knew of its calls is gone.
+#[inline]
 pub(crate) fn pin() -> Result<Pin> {
-    with_stack(|stack| effective(stack.own_sites()).pin())
+    PIN.get()
         .ok_or_else(|| Error::data("a tensor cannot be encoded while its thread ends"))
 }
 
@@ -121,7 +138,14 @@ impl Stack {
     }
 }
 
+impl Drop for Stack {
+    fn drop(&mut self) {
+        PIN.set(None);
+    }
+}
+
 /// What a tensor tells this crate's serializer beside its bytes, which serde's data model has no place for.
+#[derive(Clone, Copy)]
 pub(crate) struct Identity {
     pub(crate) key: Key,
     pub(crate) device: Device,
@@ -130,9 +154,7 @@ pub(crate) struct Identity {
     /// Where its data is.
     pub(crate) place: Option<Storage>,
     /// Its description, where its bytes follow at once and alone.
-    pub(crate) fields: Option<Fields>,
-    /// What keeps that place from being used anew, if the offer asked for it and there is such a thing.
-    pub(crate) owner: Option<Box<dyn Any>>,
+    pub(crate) short: Option<Short>,
 }
 
 /// Which value a tensor is. A value borrowed for as long as a plan lives shares its key with no other.
@@ -152,42 +174,92 @@ pub struct Storage {
     pub address: u64,
 }
 
-/// Asks the tensor that is about to be written for its [`Identity`]; data above `keep_above` bytes should be kept alive.
-///
-/// The tensor takes the offer up at once, before any other code can run, or it is withdrawn on drop.
-pub(crate) struct Offer(());
+/// What the tensor that is about to be written is asked for.
+#[derive(Clone, Copy)]
+pub(crate) enum Ask {
+    /// Its [`Identity`]. If it is on the host, its data is at hand and not above the limit, then only its description, if that is short.
+    Little,
+    /// Its [`Identity`].
+    All,
+}
+
+/// What a tensor is asked for, and a limit in bytes: above it, what keeps its data from being freed is asked for too.
+#[derive(Clone, Copy)]
+pub(crate) struct Offer {
+    pub(crate) ask: Ask,
+    pub(crate) limit: usize,
+}
 
 impl Offer {
+    /// Makes the offer. The tensor takes it up at once, before any other code can run, or it is withdrawn with the result.
     #[inline]
-    pub(crate) fn make(keep_above: usize) -> Self {
-        OFFER.set(Some(keep_above));
-        Self(())
+    pub(crate) fn make(self) -> Standing {
+        LIMIT.set(self.limit);
+        ASKED.set(Some(self.ask));
+        Standing(())
     }
 }
 
-impl Drop for Offer {
+/// An offer that was made.
+pub(crate) struct Standing(());
+
+impl Drop for Standing {
+    #[inline]
     fn drop(&mut self) {
-        OFFER.set(None);
-        // Bound, so that the owner inside is dropped when nothing of this module is in use.
-        let _unclaimed = take_identity();
+        ASKED.set(None);
+        SHORT.with(ShortCell::take);
+        IDENTITY.set(None);
+        // Bound, so that it is dropped when nothing of this module is in use.
+        let _unclaimed = take_owner();
     }
 }
 
 /// The tensor's side: takes the offer up.
 #[inline]
-pub(crate) fn take_offer() -> Option<usize> {
-    OFFER.take()
+pub(crate) fn take_offer() -> Option<Offer> {
+    let ask = ASKED.take()?;
+    Some(Offer {
+        ask,
+        limit: LIMIT.get(),
+    })
+}
+
+/// The whole answer of a tensor that was asked for no more; its bytes follow at once and alone.
+#[inline]
+pub(crate) fn describe_short(short: Short) {
+    SHORT.with(|cell| cell.set(short));
 }
 
 /// The tensor's answer to an offer it took.
 #[inline]
 pub(crate) fn identify(identity: Identity) {
-    // While the thread ends there is no place for it, and the tensor is written as if no plan knew it.
-    let _ = IDENTITY.try_with(|cell| cell.set(Some(identity)));
+    IDENTITY.set(Some(identity));
 }
 
-/// The serializer's side: the answer.
+/// What goes with the answer if the offer asked for it: what keeps the tensor's place from being used anew.
+pub(crate) fn keep(owner: Box<dyn Any>) {
+    // While the thread ends there is no place for it, and the tensor is tied to no other.
+    let left = OWNER.try_with(|cell| cell.replace(Some(owner)));
+    KEPT.set(left.is_ok());
+}
+
+/// The serializer's side: the answer that is a description alone.
+#[inline]
+pub(crate) fn take_short() -> Option<Short> {
+    SHORT.with(ShortCell::take)
+}
+
+/// The answer of a tensor that was asked for more.
 #[inline]
 pub(crate) fn take_identity() -> Option<Identity> {
-    IDENTITY.try_with(Cell::take).ok().flatten()
+    IDENTITY.take()
+}
+
+/// What came with it.
+#[inline]
+pub(crate) fn take_owner() -> Option<Box<dyn Any>> {
+    if !KEPT.take() {
+        return None;
+    }
+    OWNER.try_with(Cell::take).ok().flatten()
 }

@@ -28,7 +28,7 @@ const KEYS: &[&str] = &["dtype", "shape", "device", "requires_grad", "pin", "dat
 /// become an array in this crate's compact mode.
 pub(super) fn serialize<S: Serializer>(
     source: &dyn Source,
-    description: &Description,
+    description: &Description<'_>,
     len: usize,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
@@ -44,7 +44,7 @@ pub(super) fn serialize<S: Serializer>(
     let entries = 3 + optional.iter().filter(|&&there| there).count();
     let mut map = serializer.serialize_map(Some(entries))?;
     map.serialize_entry("dtype", &First(&dtype.to_string()))?;
-    map.serialize_entry("shape", shape.as_slice())?;
+    map.serialize_entry("shape", &**shape)?;
     if !device.is_cpu() {
         map.serialize_entry("device", &device.to_string())?;
     }

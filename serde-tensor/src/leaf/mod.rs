@@ -38,12 +38,14 @@ pub(crate) const TOKEN: &str = "$serde_tensor::Tensor";
 pub(crate) const MAP_TOKEN: &str = "$serde_tensor::Map";
 
 /// Serializes a tensor.
+#[inline]
 pub fn serialize<T: TensorBackend, S: Serializer>(tensor: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serialize_source(&Backend(tensor), serializer)
 }
 
 /// Serializes whatever is like a tensor.
-pub(crate) fn serialize_source<S: Serializer>(source: &dyn Source, serializer: S) -> Result<S::Ok, S::Error> {
+#[inline]
+pub(crate) fn serialize_source<T: Source, S: Serializer>(source: &T, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_newtype_struct(TOKEN, &Payload(source))
 }
 

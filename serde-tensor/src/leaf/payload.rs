@@ -2,64 +2,106 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::mem;
 
 use serde::ser::{SerializeSeq as _, SerializeTuple as _};
 use serde::{Serialize, Serializer};
 
 use super::{ByteString, Source, map_form};
 use crate::backend::{Description, HostBytes};
-use crate::call::encode::{self, Identity};
+use crate::call::encode::{self, Ask, Identity, Offer};
 use crate::device::warn;
 use crate::error::{Error, Result};
+use crate::wire::descriptor::Short;
 
 /// The content of the newtype struct [`TOKEN`](super::TOKEN).
-pub(crate) struct Payload<'a>(pub(crate) &'a dyn Source);
+pub(crate) struct Payload<'a, T>(pub(crate) &'a T);
 
-impl Serialize for Payload<'_> {
+impl<T: Source> Serialize for Payload<'_, T> {
+    #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // Taken first of all: it is meant for this tensor and no other.
-        let offer = encode::take_offer();
-        let description = self.0.describe().map_err(encode::fail)?;
-        let len = description.data_len().map_err(encode::fail)?;
-        if offer.is_none() {
-            warn_of_copy(&description, len);
+        match encode::take_offer() {
+            Some(offer) => offered(self.0, offer, serializer),
+            None => elsewhere(self.0, serializer),
         }
-        if serializer.is_human_readable() {
-            return map_form::serialize(self.0, &description, len, serializer);
-        }
-        let bytes = self.0.host_bytes().map_err(encode::fail)?;
-        let mut fields = description.fields(encode::pin().map_err(encode::fail)?);
-        if let Some(keep_above) = offer {
-            // Of a wrong length they take the way of pieces, which says so.
-            let lent = bytes.lent(len).unwrap_or_default();
-            let keep = description.storage.is_some() && len > keep_above;
-            encode::identify(Identity {
-                key: self.0.key(),
-                device: description.device,
-                len,
-                place: description.storage,
-                owner: if keep { self.0.keep_alive() } else { None },
-                fields: lent.map(|_| mem::take(&mut fields)),
-            });
-            // Bytes at hand are handed over at once, and the description came with the identity.
-            if let Some(lent) = lent {
-                return serializer.serialize_bytes(lent);
-            }
-        }
-        let mut tuple = serializer.serialize_tuple(2)?;
-        tuple.serialize_element(&ByteString(Cow::Borrowed(&fields)))?;
-        tuple.serialize_element(&Data {
-            bytes: &bytes,
-            len,
-            pieces: offer.is_some(),
-        })?;
-        tuple.end()
     }
 }
 
+/// Writes a tensor to this crate's serializer, which gets the description beside it.
+#[inline]
+fn offered<T: Source, S: Serializer>(source: &T, offer: Offer, serializer: S) -> Result<S::Ok, S::Error> {
+    let description = source.describe().map_err(encode::fail)?;
+    let len = description.data_len().map_err(encode::fail)?;
+    let bytes = source.host_bytes().map_err(encode::fail)?;
+    let pin = encode::pin().map_err(encode::fail)?;
+    // Of a wrong length they take the way of pieces, which says so.
+    let lent = bytes.lent(len).unwrap_or_default();
+    let short = lent.and_then(|_| description.short(pin));
+    if let (Some(lent), Some(short)) = (lent, short)
+        && description.device.is_cpu()
+        && matches!(offer.ask, Ask::Little)
+        && len <= offer.limit
+    {
+        encode::describe_short(short);
+        return serializer.serialize_bytes(lent);
+    }
+    identified(source, &description, len, offer, short);
+    match lent.filter(|_| short.is_some()) {
+        // Bytes at hand are handed over at once: the description came with the identity.
+        Some(lent) => serializer.serialize_bytes(lent),
+        None => in_two(&description.fields(pin), &bytes, len, true, serializer),
+    }
+}
+
+/// Tells the serializer which tensor comes.
+#[inline(never)]
+fn identified(source: &dyn Source, description: &Description<'_>, len: usize, offer: Offer, short: Option<Short>) {
+    if len > offer.limit
+        && description.storage.is_some()
+        && let Some(owner) = source.keep_alive()
+    {
+        encode::keep(owner);
+    }
+    encode::identify(Identity {
+        key: source.key(),
+        device: description.device,
+        len,
+        place: description.storage,
+        short,
+    });
+}
+
+/// Writes a tensor to any other format.
+#[inline(never)]
+fn elsewhere<S: Serializer>(source: &dyn Source, serializer: S) -> Result<S::Ok, S::Error> {
+    let description = source.describe().map_err(encode::fail)?;
+    let len = description.data_len().map_err(encode::fail)?;
+    warn_of_copy(&description, len);
+    if serializer.is_human_readable() {
+        return map_form::serialize(source, &description, len, serializer);
+    }
+    let bytes = source.host_bytes().map_err(encode::fail)?;
+    let fields = description.fields(encode::pin().map_err(encode::fail)?);
+    in_two(&fields, &bytes, len, false, serializer)
+}
+
+/// Writes a tensor as a tuple of its description and its data.
+#[inline(never)]
+fn in_two<S: Serializer>(
+    fields: &[u8],
+    bytes: &HostBytes<'_>,
+    len: usize,
+    pieces: bool,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut tuple = serializer.serialize_tuple(2)?;
+    tuple.serialize_element(&ByteString(Cow::Borrowed(fields)))?;
+    tuple.serialize_element(&Data { bytes, len, pieces })?;
+    tuple.end()
+}
+
 /// Under other formats nobody else warns.
-fn warn_of_copy(description: &Description, len: usize) {
+fn warn_of_copy(description: &Description<'_>, len: usize) {
     if description.device.is_cpu() {
         return;
     }
@@ -104,7 +146,7 @@ impl Serialize for Data<'_> {
 /// The data in row-major order, in one piece, for formats that know no strides.
 pub(super) fn row_major<'a, E: serde::ser::Error>(
     source: &'a dyn Source,
-    description: &Description,
+    description: &Description<'_>,
     len: usize,
 ) -> Result<Cow<'a, [u8]>, E> {
     let bytes = source

@@ -9,7 +9,7 @@ use crate::tensor::Element;
 
 /// The sending half of a tensor, as an object.
 pub(crate) trait Source {
-    fn describe(&self) -> Result<Description>;
+    fn describe(&self) -> Result<Description<'_>>;
     fn host_bytes(&self) -> Result<HostBytes<'_>>;
     fn keep_alive(&self) -> Option<Box<dyn Any>>;
 
@@ -29,7 +29,7 @@ pub(crate) struct Backend<'a, T>(pub(crate) &'a T);
 
 impl<T: TensorBackend> Source for Backend<'_, T> {
     #[inline]
-    fn describe(&self) -> Result<Description> {
+    fn describe(&self) -> Result<Description<'_>> {
         self.0.describe()
     }
 
@@ -58,7 +58,7 @@ pub(crate) struct Slice<'a, E>(pub(crate) &'a [E]);
 
 impl<E: Element> Source for Slice<'_, E> {
     #[inline]
-    fn describe(&self) -> Result<Description> {
+    fn describe(&self) -> Result<Description<'_>> {
         // No storage: vectors do not share their memory on arrival, so they are not tied on the way.
         Ok(Description::new(E::DTYPE, &[self.0.len()]))
     }

@@ -285,7 +285,7 @@ pub(crate) mod tests {
     }
 
     impl TensorBackend for Moving {
-        fn describe(&self) -> Result<Description> {
+        fn describe(&self) -> Result<Description<'_>> {
             Ok(Description::new(DType::U8, &[self.bytes.borrow().len()]))
         }
 

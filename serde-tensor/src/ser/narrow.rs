@@ -129,6 +129,7 @@ impl<P: Parts> ser::Serializer for Narrow<P> {
         false
     }
 
+    #[inline]
     fn serialize_bytes(self, bytes: &[u8]) -> Result<()> {
         self.0.bytes(bytes)
     }

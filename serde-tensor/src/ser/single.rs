@@ -41,6 +41,12 @@ impl SinglePass {
         }
     }
 
+    /// Whether no segment so far can turn out to hold another tensor's bytes.
+    #[inline]
+    pub(super) fn ties_nothing(&self) -> bool {
+        self.tied.is_empty()
+    }
+
     /// The segment, and the offset in it, that holds a tensor's bytes already.
     #[inline]
     pub(super) fn find(&self, identity: Option<&Identity>, len: usize) -> Option<(u64, u64)> {
@@ -76,7 +82,7 @@ impl SinglePass {
     }
 
     /// Ends the segment that was opened last, now that its `len` bytes are there; returns its index.
-    pub(super) fn close(&mut self, identity: Option<Identity>, len: usize) -> u64 {
+    pub(super) fn close(&mut self, len: usize) -> u64 {
         let index = to_u64(self.entries.len() - 1);
         if let Some(entry) = self.entries.last_mut() {
             entry.len = to_u64(len);
@@ -84,14 +90,12 @@ impl SinglePass {
                 entry.checksum = crc32c(&[&self.out[self.out.len() - len..]]);
             }
         }
-        if let Some(Identity {
-            device,
-            place: Some(storage),
-            owner: Some(owner),
-            ..
-        }) = identity
-            && let Some(end) = storage.address.checked_add(to_u64(len))
-        {
+        index
+    }
+
+    /// Lets other tensors share a segment of `len` bytes: they lie where `owner` keeps them from being replaced by others.
+    pub(super) fn tie(&mut self, index: u64, device: Device, storage: Storage, len: usize, owner: Box<dyn Any>) {
+        if let Some(end) = storage.address.checked_add(to_u64(len)) {
             let tied = Tied {
                 end,
                 index,
@@ -99,7 +103,6 @@ impl SinglePass {
             };
             self.tied.insert((device, storage), tied);
         }
-        index
     }
 
     /// The whole message around a body.

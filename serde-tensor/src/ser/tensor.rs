@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::narrow::{Append, Narrow, Parts};
 use super::{Segments, Serializer};
-use crate::call::encode::{self, Identity, Offer};
+use crate::call::encode::{self, Ask, Identity, Offer};
 use crate::device::{Device, DeviceCopies, warn};
 use crate::error::{Error, Result};
 use crate::leaf::ByteString;
@@ -18,22 +18,37 @@ impl Serializer<'_> {
     #[inline]
     pub(super) fn tensor<T: ?Sized + Serialize>(&mut self, payload: &T) -> Result<()> {
         let start = self.body.len();
-        let keep_above = match self.segments {
-            Segments::Single(_) => self.options.inline_limit,
+        let limit = self.options.inline_limit;
+        let offer = match &self.segments {
+            Segments::Single(single) if single.ties_nothing() => Offer {
+                ask: Ask::Little,
+                limit,
+            },
+            Segments::Single(_) => Offer { ask: Ask::All, limit },
             // A plan's tensors are borrowed: nothing needs to keep them.
-            Segments::Plan(_) => usize::MAX,
+            Segments::Plan(_) => Offer {
+                ask: Ask::All,
+                limit: usize::MAX,
+            },
         };
-        let offer = Offer::make(keep_above);
+        let offer = offer.make();
         let written = payload.serialize(Narrow(TensorParts {
             serializer: self,
             fields: Fields::new(),
             part: 0,
         }));
         drop(offer);
-        written.map_err(|error| {
-            self.body.truncate(start);
-            self.locate(error)
-        })
+        match written {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.withdraw(start, error)),
+        }
+    }
+
+    /// Takes back what was written of a tensor, and says where it is.
+    #[cold]
+    fn withdraw(&mut self, start: usize, error: Error) -> Error {
+        self.body.truncate(start);
+        self.locate(error)
     }
 
     /// Writes the content of a newtype struct with an extension value's name.
@@ -45,22 +60,42 @@ impl Serializer<'_> {
         }))
     }
 
-    /// Writes a tensor. Its data is read only if it is not borrowed by a plan.
+    /// Writes a tensor whose bytes are at hand.
     #[inline]
+    fn write_lent(&mut self, data: &[u8]) -> Result<()> {
+        let Some(short) = encode::take_short() else {
+            return self.write_identified(data);
+        };
+        descriptor::write_short(&mut self.body, short, data.len())?;
+        self.body.try_reserve(data.len()).ok_or_else(|| no_memory(data.len()))?;
+        self.body.put_short(data);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn write_identified(&mut self, data: &[u8]) -> Result<()> {
+        let identity = encode::take_identity().ok_or_else(incomplete)?;
+        let short = identity.short.ok_or_else(incomplete)?;
+        let data = ByteString(Cow::Borrowed(data));
+        self.write_tensor(Some(&identity), &short.fields(), &data)
+    }
+
+    /// Writes a tensor. Its data is read only if it is not borrowed by a plan.
+    #[inline(never)]
     fn write_tensor<D: ?Sized + Serialize>(
         &mut self,
-        identity: Option<Identity>,
+        identity: Option<&Identity>,
         fields: &[u8],
         data: &D,
     ) -> Result<()> {
-        let (len, device) = match &identity {
+        let (len, device) = match identity {
             Some(identity) => (identity.len, identity.device),
             None => measured(fields)?,
         };
         self.note_copy(device, len)?;
         let known = match &mut self.segments {
-            Segments::Single(single) => single.find(identity.as_ref(), len),
-            Segments::Plan(numbering) => numbering.find(identity.as_ref(), len, self.body.len())?,
+            Segments::Single(single) => single.find(identity, len),
+            Segments::Plan(numbering) => numbering.find(identity, len, self.body.len())?,
         };
         if let Some((index, offset)) = known {
             return descriptor::write_segment(&mut self.body, fields, index, offset);
@@ -76,12 +111,21 @@ impl Serializer<'_> {
         descriptor::write_segment(&mut self.body, fields, index, 0)
     }
 
-    fn new_segment<D: ?Sized + Serialize>(&mut self, identity: Option<Identity>, data: &D, len: usize) -> Result<u64> {
+    fn new_segment<D: ?Sized + Serialize>(&mut self, identity: Option<&Identity>, data: &D, len: usize) -> Result<u64> {
         match &mut self.segments {
             Segments::Single(single) => {
+                // Taken before the data is asked for, which may run any code.
+                let owner = encode::take_owner();
                 let out = single.open(&mut self.body)?;
                 append(out, data, len)?;
-                Ok(single.close(identity, len))
+                let index = single.close(len);
+                if let Some(owner) = owner
+                    && let Some(identity) = identity
+                    && let Some(storage) = identity.place
+                {
+                    single.tie(index, identity.device, storage, len, owner);
+                }
+                Ok(index)
             }
             Segments::Plan(numbering) => {
                 let mut copy = Vec::new();
@@ -131,10 +175,7 @@ impl Parts for TensorParts<'_, '_> {
     /// Data alone: the tensor is this crate's, and took up the offer.
     #[inline]
     fn bytes(self, data: &[u8]) -> Result<()> {
-        let mut identity = encode::take_identity().ok_or_else(incomplete)?;
-        let fields = identity.fields.take().ok_or_else(incomplete)?;
-        let data = ByteString(Cow::Borrowed(data));
-        self.serializer.write_tensor(Some(identity), &fields, &data)
+        self.serializer.write_lent(data)
     }
 
     fn element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
@@ -146,7 +187,7 @@ impl Parts for TensorParts<'_, '_> {
             }
             2 => self
                 .serializer
-                .write_tensor(encode::take_identity(), &self.fields, value),
+                .write_tensor(encode::take_identity().as_ref(), &self.fields, value),
             _ => Err(incomplete()),
         }
     }

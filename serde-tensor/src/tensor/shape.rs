@@ -102,6 +102,7 @@ pub(crate) fn is_row_major(shape: &[usize], strides: &[usize]) -> bool {
 }
 
 /// The length in bytes of the data of a tensor with or without strides, which are checked.
+#[inline]
 pub(crate) fn data_len(dtype: DType, shape: &[usize], strides: Option<&[usize]>) -> Result<usize> {
     let Some(strides) = strides else {
         return byte_len(dtype, shape);

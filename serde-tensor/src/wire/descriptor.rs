@@ -5,6 +5,8 @@
 //!         └──────────────────────────── the fields, which also travel under other formats ──────────────────┘
 //! ```
 
+use std::cell::Cell;
+
 use smallvec::SmallVec;
 
 use super::buffer::Buffer;
@@ -43,8 +45,100 @@ pub(crate) enum Place<'de> {
     Segment { index: u64, offset: u64 },
 }
 
+/// The start of the payload of most tensors: the form and the fields of one without strides, in up to 16 bytes.
+///
+/// It is put together in two registers and stored as two words. Bytes that were stored one by one would have to arrive in memory
+/// before they could be copied on together, which takes longer than to write them.
+#[derive(Clone, Copy)]
+pub(crate) struct Short {
+    /// The first byte is the lowest of the first word.
+    low: u64,
+    high: u64,
+    len: usize,
+}
+
+impl Short {
+    /// The form of inline data and the fields; `None` where they take more bytes than there are.
+    #[inline]
+    pub(crate) fn of(dtype: DType, requires_grad: bool, pin: Pin, device: Device, shape: &[usize]) -> Option<Self> {
+        let (device_type, device_index) = device.dlpack();
+        let flags = (u8::from(requires_grad) * REQUIRES_GRAD) | (pin_bits(pin) << PIN_SHIFT);
+        let head = u64::from_le_bytes([INLINE, dtype.code(), dtype.bits(), flags, device_type, 0, 0, 0]);
+        let mut short = Self {
+            low: head,
+            high: 0,
+            len: 5,
+        };
+        short.push(device_index)?;
+        short.push(to_u64(shape.len()))?;
+        for &dim in shape {
+            short.push(to_u64(dim))?;
+        }
+        Some(short)
+    }
+
+    /// Appends a number.
+    #[inline]
+    fn push(&mut self, mut n: u64) -> Option<()> {
+        loop {
+            let more = u64::from(n >= 0x80) << 7;
+            let byte = (n & 0x7f | more) << (self.len % 8 * 8);
+            match self.len {
+                0..8 => self.low |= byte,
+                8..16 => self.high |= byte,
+                _ => return None,
+            }
+            self.len += 1;
+            n >>= 7;
+            if more == 0 {
+                return Some(());
+            }
+        }
+    }
+
+    /// The fields alone.
+    pub(crate) fn fields(self) -> Fields {
+        let bytes = [self.low, self.high].map(u64::to_le_bytes);
+        Fields::from_slice(&bytes.as_flattened()[1..self.len])
+    }
+}
+
+/// A place for a [`Short`], a word at a time.
+pub(crate) struct ShortCell {
+    low: Cell<u64>,
+    high: Cell<u64>,
+    /// 0 where there is none.
+    len: Cell<usize>,
+}
+
+impl ShortCell {
+    pub(crate) const fn new() -> Self {
+        Self {
+            low: Cell::new(0),
+            high: Cell::new(0),
+            len: Cell::new(0),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn set(&self, short: Short) {
+        self.low.set(short.low);
+        self.high.set(short.high);
+        self.len.set(short.len);
+    }
+
+    #[inline]
+    pub(crate) fn take(&self) -> Option<Short> {
+        let len = self.len.take();
+        (len > 0).then(|| Short {
+            low: self.low.get(),
+            high: self.high.get(),
+            len,
+        })
+    }
+}
+
 /// The fields' bytes.
-#[inline]
 pub(crate) fn fields(
     dtype: DType,
     requires_grad: bool,
@@ -179,6 +273,15 @@ pub(crate) fn write_inline(out: &mut Buffer, fields: &[u8], len: usize) -> Resul
     super::write::ext(out, super::ext::TENSOR, 1 + fields.len() + len)?;
     out.push(INLINE);
     out.put_short(fields);
+    Ok(())
+}
+
+/// The same, of a description that is short.
+#[inline]
+pub(crate) fn write_short(out: &mut Buffer, short: Short, len: usize) -> Result<()> {
+    super::write::ext(out, super::ext::TENSOR, short.len + len)?;
+    out.put(short.low.to_le_bytes(), short.len.min(8));
+    out.put(short.high.to_le_bytes(), short.len.saturating_sub(8));
     Ok(())
 }
 

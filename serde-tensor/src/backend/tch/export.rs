@@ -39,7 +39,7 @@ impl Form {
     }
 }
 
-pub(super) fn describe(tensor: &Tensor) -> Result<Description> {
+pub(super) fn describe(tensor: &Tensor) -> Result<Description<'_>> {
     let plain = Plain::of(tensor)?;
     let description = Description::new(plain.dtype, &plain.shape)
         .device(plain.device)

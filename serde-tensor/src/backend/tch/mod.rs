@@ -84,7 +84,7 @@ use crate::{Device, Error, Result};
 type Sizes = SmallVec<[usize; 4]>;
 
 impl TensorBackend for Tensor {
-    fn describe(&self) -> Result<Description> {
+    fn describe(&self) -> Result<Description<'_>> {
         export::describe(self)
     }
 
