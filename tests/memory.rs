@@ -3,10 +3,10 @@
 //! Without these every other test would still pass if a hostile length reserved a terabyte that is never touched, if `from_reader`
 //! took a header's word for its length, or if sending a value doubled the memory it takes.
 
-#![allow(unsafe_code, reason = "a counting allocator")]
+#[path = "common/heap.rs"]
+#[expect(dead_code, reason = "another binary uses the rest")]
+mod heap;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -19,60 +19,13 @@ use serde_tensor::{
     TensorView, inspect,
 };
 
-struct Counting;
-
-thread_local! {
-    static NOW: Cell<isize> = const { Cell::new(0) };
-    static PEAK: Cell<isize> = const { Cell::new(0) };
-    static LARGEST: Cell<usize> = const { Cell::new(0) };
-}
-
-fn note(change: isize, asked: usize) {
-    // A thread that is ending has no counters any more.
-    let _ = NOW.try_with(|now| {
-        now.set(now.get() + change);
-        let _ = PEAK.try_with(|peak| peak.set(peak.get().max(now.get())));
-        let _ = LARGEST.try_with(|largest| largest.set(largest.get().max(asked)));
-    });
-}
-
-// SAFETY: every call goes to the system's allocator as it is; the counters are per thread and allocate nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note(layout.size().cast_signed(), layout.size());
-        // SAFETY: the caller's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        note(layout.size().cast_signed(), layout.size());
-        // SAFETY: the caller's.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        note(-layout.size().cast_signed(), 0);
-        // SAFETY: the caller's.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        note(size.cast_signed() - layout.size().cast_signed(), size);
-        // SAFETY: the caller's.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: heap::Counting = heap::Counting;
 
 /// Runs `body` on this thread: its result, and by how many bytes the heap grew at most.
 fn peak<R>(body: impl FnOnce() -> R) -> (R, usize) {
-    let before = NOW.get();
-    PEAK.set(before);
-    LARGEST.set(0);
-    let result = body();
-    (result, usize::try_from(PEAK.get() - before).unwrap_or(0))
+    let (result, heap) = heap::watch(body);
+    (result, heap.peak)
 }
 
 fn ramp(len: usize) -> Tensor {
@@ -84,7 +37,7 @@ fn ramp(len: usize) -> Tensor {
 #[track_caller]
 fn refused_within<T: DeserializeOwned>(bytes: &[u8], bound: usize) {
     let owned = Bytes::copy_from_slice(bytes);
-    let (errors, peak) = peak(|| {
+    let (errors, heap) = heap::watch(|| {
         [
             serde_tensor::from_slice::<T>(bytes).err(),
             serde_tensor::from_bytes::<T>(owned).err(),
@@ -92,8 +45,8 @@ fn refused_within<T: DeserializeOwned>(bytes: &[u8], bound: usize) {
         ]
     });
     assert!(errors.iter().all(Option::is_some), "it was accepted");
-    assert!(peak <= bound, "{peak} bytes for {} of input", bytes.len());
-    assert!(LARGEST.get() <= bound, "{} bytes were asked for", LARGEST.get());
+    assert!(heap.peak <= bound, "{} bytes for {} of input", heap.peak, bytes.len());
+    assert!(heap.largest <= bound, "{} bytes were asked for", heap.largest);
 }
 
 #[derive(TensorDeserialize)]

@@ -25,6 +25,8 @@ pub struct Encoder {
     options: Options,
     /// An alignment that no frame can state, for the call to refuse.
     bad_align: Option<usize>,
+    /// Checksums were asked for, or not to be made.
+    checksums: Option<bool>,
 }
 
 impl Encoder {
@@ -70,9 +72,11 @@ impl Encoder {
         self
     }
 
-    /// Checksums (CRC-32C) of the header, the body and each segment. Default off. They exist in frames alone.
+    /// Checksums (CRC-32C) of the header, the body and each segment. Default off, but on in [`save`](Self::save). They exist in
+    /// frames alone.
     pub fn checksums(mut self, checksums: bool) -> Self {
         self.options.checksums = checksums;
+        self.checksums = Some(checksums);
         self
     }
 
@@ -122,6 +126,19 @@ impl Encoder {
     pub fn plan<'a, T: ?Sized + TensorSerialize>(&self, value: &'a T) -> Result<Plan<'a>> {
         self.check()?;
         Plan::with_options(value, &self.options)
+    }
+
+    /// Plans a value to be kept: with checksums, unless it was said otherwise.
+    pub(crate) fn plan_to_keep<'a, T: ?Sized + TensorSerialize>(&self, value: &'a T) -> Result<Plan<'a>> {
+        self.check()?;
+        let checksums = self.checksums.unwrap_or(true);
+        let options = Options {
+            checksums,
+            // They exist in frames alone.
+            framed: self.options.framed || checksums,
+            ..self.options.clone()
+        };
+        Plan::with_options(value, &options)
     }
 
     /// A serializer with these options.

@@ -62,6 +62,7 @@ pub mod device;
 mod encoder;
 mod error;
 mod ext;
+mod file;
 mod inspect;
 mod leaf;
 mod limits;
@@ -87,6 +88,7 @@ pub use device::{
 pub use encoder::Encoder;
 pub use error::{Category, Error, Result};
 pub use ext::Ext;
+pub use file::save;
 pub use inspect::{Inspection, TensorInfo, inspect};
 pub use leaf::TensorVisitor;
 pub use limits::Limits;
@@ -94,7 +96,7 @@ pub use plan::{OwnedPlan, Plan};
 pub use ser::Serializer;
 pub use tensor::{DType, Element, OtherDType, Tensor, TensorView};
 pub use traits::{Presence, TensorDeserialize, TensorSerialize, contains_tensor};
-pub use transport::{Chunks, MessageReader, MessageWriter, Reassembler};
+pub use transport::{Chunks, MessageBuffer, MessageReader, MessageWriter, Reassembler};
 pub use verbs::{from_bytes, from_reader, from_slice, to_vec, to_writer};
 
 #[cfg(feature = "derive")]

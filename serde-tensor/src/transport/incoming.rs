@@ -1,5 +1,7 @@
 //! A frame that arrives in pieces, in the buffer that it will be decoded from. Does no I/O itself.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 
 use super::reader::{aligned_frame, check_limit, gap};
@@ -93,11 +95,16 @@ impl Incoming {
     ///
     /// `Limit` for a frame that is too long, or longer than the memory.
     pub(super) fn open(header: &Header, start: &Start, limits: &Limits) -> Result<Self> {
+        Self::open_in(Vec::new(), header, start, limits)
+    }
+
+    /// [`open`](Self::open) in the memory of `buffer`, whose content is lost.
+    pub(super) fn open_in(mut buffer: Vec<u8>, header: &Header, start: &Start, limits: &Limits) -> Result<Self> {
         check_limit(header.frame_len, "", limits)?;
         let len = usize::try_from(header.frame_len)
             .map_err(|_| Error::limit("a frame that exceeds the address space").at(8))?;
         let align = 1usize << header.align;
-        let mut buffer = Vec::new();
+        buffer.clear();
         let wanted = len.saturating_add(align);
         if buffer.try_reserve_exact(wanted.min(limits.reserve)).is_err() {
             return Err(no_memory(len));
@@ -134,6 +141,37 @@ impl Incoming {
     ///
     /// `Eof` if it is not.
     pub(super) fn finish(self) -> Result<Bytes> {
+        self.check_whole()?;
+        aligned_frame(self.buffer, self.gap, self.align)
+    }
+
+    /// The buffer, and where in it the frame is, all of it there and moved to where it is aligned.
+    ///
+    /// # Errors
+    ///
+    /// As [`finish`](Self::finish).
+    pub(super) fn finish_in(mut self) -> Result<(Vec<u8>, Range<usize>)> {
+        self.check_whole()?;
+        if gap(&self.buffer, self.align) != self.gap {
+            // It grew, and was moved. With room for any gap it stays where it is.
+            self.buffer
+                .try_reserve_exact(self.align)
+                .map_err(|_| no_memory(self.len))?;
+            let to = gap(&self.buffer, self.align);
+            self.buffer.resize(self.gap.max(to) + self.len, 0);
+            self.buffer.copy_within(self.gap..self.gap + self.len, to);
+            self.gap = to;
+        }
+        Ok((self.buffer, self.gap..self.gap + self.len))
+    }
+
+    /// The buffer, whatever is in it.
+    pub(super) fn into_buffer(self) -> Vec<u8> {
+        self.buffer
+    }
+
+    /// Whether the frame is all there, or an `Eof` error.
+    pub(super) fn check_whole(&self) -> Result<()> {
         let arrived = self.arrived();
         if arrived < self.len {
             return Err(Error::eof(format!(
@@ -142,7 +180,7 @@ impl Incoming {
             ))
             .at(to_u64(arrived)));
         }
-        aligned_frame(self.buffer, self.gap, self.align)
+        Ok(())
     }
 }
 

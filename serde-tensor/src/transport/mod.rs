@@ -1,5 +1,6 @@
 //! Messages over readers and writers. Knows no byte layout beyond a frame's header, which states its length.
 
+mod buffer;
 mod chunks;
 mod incoming;
 mod reader;
@@ -7,6 +8,7 @@ mod reassembler;
 mod stream;
 mod writer;
 
+pub use buffer::MessageBuffer;
 pub use chunks::Chunks;
 pub use reassembler::Reassembler;
 pub use stream::{MessageReader, MessageWriter};

@@ -58,11 +58,17 @@ pub(super) fn first_byte(reader: &mut impl Read) -> Result<Option<u8>> {
 }
 
 fn read_plain(first: u8, reader: impl Read, limits: &Limits) -> Result<Bytes> {
-    let mut buffer = vec![first];
-    // One more than allowed, to see whether there is more.
-    reader.take(limits.message).read_to_end(&mut buffer)?;
-    check_limit(to_u64(buffer.len()), " or more", limits)?;
+    let mut buffer = Vec::new();
+    read_plain_into(&mut buffer, first, reader, limits)?;
     Ok(buffer.into())
+}
+
+pub(super) fn read_plain_into(buffer: &mut Vec<u8>, first: u8, reader: impl Read, limits: &Limits) -> Result<()> {
+    buffer.clear();
+    buffer.push(first);
+    // One more than allowed, to see whether there is more.
+    reader.take(limits.message).read_to_end(buffer)?;
+    check_limit(to_u64(buffer.len()), " or more", limits)
 }
 
 /// Reads the rest of a frame into a buffer in which its segments are aligned as the frame says.

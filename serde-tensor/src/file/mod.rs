@@ -1,0 +1,5 @@
+//! Messages in files.
+
+mod save;
+
+pub use save::save;
