@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use serde::Deserialize;
 
-use super::incoming::{Incoming, Start};
+use super::incoming::Incoming;
 use super::reader::{first_byte, read_header, read_plain_into};
 use crate::decoder::Decoder;
 use crate::error::{Error, Result};
@@ -55,8 +55,7 @@ impl MessageBuffer {
         match first_byte(&mut reader)? {
             None => return Err(Error::eof("the message is empty").at(0)),
             Some(first) if first == MAGIC[0] => {
-                let mut start = Start::with(first);
-                let header = read_header(&mut start, &mut reader)?;
+                let (start, header) = read_header(first, &mut reader)?;
                 let memory = mem::take(&mut self.memory);
                 let mut frame = Incoming::open_in(memory, &header, &start, limits)?;
                 let missing = to_u64(frame.missing());

@@ -1,5 +1,6 @@
 //! A frame that arrives in pieces, in the buffer that it will be decoded from. Does no I/O itself.
 
+use std::mem;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -25,12 +26,10 @@ impl Start {
         }
     }
 
-    /// A frame of which the first byte is there.
-    pub(super) fn with(first: u8) -> Self {
-        let mut start = Self::new();
-        start.bytes[0] = first;
-        start.there = 1;
-        start
+    /// Whether nothing arrived.
+    #[cfg(feature = "tokio")]
+    pub(super) fn is_empty(&self) -> bool {
+        self.there == 0
     }
 
     /// Where the next bytes belong. Empty once the header is whole.
@@ -45,11 +44,15 @@ impl Start {
     /// `Syntax` as soon as they cannot be the start of a frame, so that nobody waits for the rest of one.
     pub(super) fn advance(&mut self, by: usize) -> Result<Option<Header>> {
         self.there += by;
-        if self.there == HEADER_LEN {
-            return Header::read(&self.bytes).map(Some);
+        let start = &self.bytes[..self.there];
+        match start.first() {
+            Some(&first) if first != MAGIC[0] => Err(Error::syntax(format!(
+                "a stream's messages are frames, which start with 0xc1, and this one starts with {first:#04x}"
+            ))
+            .at(0)),
+            _ if self.there == HEADER_LEN => Header::read(&self.bytes).map(Some),
+            _ => Header::check_start(start).map(|()| None),
         }
-        Header::check_start(&self.bytes[..self.there])?;
-        Ok(None)
     }
 
     /// The end of the input, where more was expected.
@@ -60,17 +63,6 @@ impl Start {
         ))
         .at(to_u64(self.there))
     }
-}
-
-/// A message in a stream starts with this byte, or it is an error.
-pub(super) fn check_first(first: u8) -> Result<()> {
-    if first == MAGIC[0] {
-        return Ok(());
-    }
-    Err(Error::syntax(format!(
-        "a stream's messages are frames, which start with 0xc1, and this one starts with {first:#04x}"
-    ))
-    .at(0))
 }
 
 /// How many bytes of a frame follow its header.
@@ -122,7 +114,7 @@ impl Incoming {
 
     /// How many bytes are there.
     pub(super) fn arrived(&self) -> usize {
-        self.buffer.len() - self.gap
+        self.buffer.len().saturating_sub(self.gap)
     }
 
     /// How many bytes are missing.
@@ -135,21 +127,39 @@ impl Incoming {
         &mut self.buffer
     }
 
-    /// The frame, all of it there.
+    /// Makes room for `more` bytes, or for as many again as there are, but for no more than are missing.
+    #[cfg(feature = "tokio")]
+    pub(super) fn grow(&mut self, more: usize) -> Result<()> {
+        if self.buffer.capacity() - self.buffer.len() >= more {
+            return Ok(());
+        }
+        let more = self.buffer.len().max(more).min(self.missing());
+        self.buffer.try_reserve_exact(more).map_err(|_| no_memory(self.len))
+    }
+
+    /// Appends bytes: no more than are missing.
+    #[cfg(feature = "tokio")]
+    pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.grow(bytes.len())?;
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Takes the frame out, all of it there.
     ///
     /// # Errors
     ///
     /// `Eof` if it is not.
-    pub(super) fn finish(self) -> Result<Bytes> {
+    pub(super) fn take(&mut self) -> Result<Bytes> {
         self.check_whole()?;
-        aligned_frame(self.buffer, self.gap, self.align)
+        aligned_frame(mem::take(&mut self.buffer), self.gap, self.align)
     }
 
     /// The buffer, and where in it the frame is, all of it there and moved to where it is aligned.
     ///
     /// # Errors
     ///
-    /// As [`finish`](Self::finish).
+    /// As [`take`](Self::take).
     pub(super) fn finish_in(mut self) -> Result<(Vec<u8>, Range<usize>)> {
         self.check_whole()?;
         if gap(&self.buffer, self.align) != self.gap {
@@ -172,16 +182,28 @@ impl Incoming {
 
     /// Whether the frame is all there, or an `Eof` error.
     pub(super) fn check_whole(&self) -> Result<()> {
-        let arrived = self.arrived();
-        if arrived < self.len {
-            return Err(Error::eof(format!(
-                "the frame has {} bytes, the reader ended after {arrived}",
-                self.len
-            ))
-            .at(to_u64(arrived)));
+        match self.missing() {
+            0 => Ok(()),
+            _ => Err(self.ended()),
         }
-        Ok(())
     }
+
+    /// The end of the input, where more was expected.
+    pub(super) fn ended(&self) -> Error {
+        let arrived = self.arrived();
+        Error::eof(format!(
+            "the frame has {} bytes, the reader ended after {arrived}",
+            self.len
+        ))
+        .at(to_u64(arrived))
+    }
+}
+
+/// The end of the input, where so many bytes of a message that was too long were left.
+pub(super) fn ended_passing_over(left: u64) -> Error {
+    Error::eof(format!(
+        "the reader ended {left} bytes before the end of a message above the limit"
+    ))
 }
 
 #[cold]

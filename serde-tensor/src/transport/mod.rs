@@ -6,6 +6,8 @@ mod incoming;
 mod reader;
 mod reassembler;
 mod stream;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 mod writer;
 
 pub use buffer::MessageBuffer;

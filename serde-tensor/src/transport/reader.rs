@@ -73,19 +73,21 @@ pub(super) fn read_plain_into(buffer: &mut Vec<u8>, first: u8, reader: impl Read
 
 /// Reads the rest of a frame into a buffer in which its segments are aligned as the frame says.
 fn read_frame(first: u8, mut reader: impl Read, limits: &Limits) -> Result<Bytes> {
-    let mut start = Start::with(first);
-    let header = read_header(&mut start, &mut reader)?;
+    let (start, header) = read_header(first, &mut reader)?;
     read_rest(Incoming::open(&header, &start, limits)?, reader)
 }
 
-/// Reads as much as is missing of a frame's header.
-pub(super) fn read_header(start: &mut Start, reader: &mut impl Read) -> Result<Header> {
+/// Reads what follows the first byte of a frame's header.
+pub(super) fn read_header(first: u8, reader: &mut impl Read) -> Result<(Start, Header)> {
+    let mut start = Start::new();
+    start.room()[0] = first;
+    start.advance(1)?;
     loop {
         match reader.read(start.room()) {
             Ok(0) => return Err(start.ended()),
             Ok(read) => {
                 if let Some(header) = start.advance(read)? {
-                    return Ok(header);
+                    return Ok((start, header));
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -98,7 +100,7 @@ pub(super) fn read_header(start: &mut Start, reader: &mut impl Read) -> Result<H
 pub(super) fn read_rest(mut frame: Incoming, reader: impl Read) -> Result<Bytes> {
     let missing = to_u64(frame.missing());
     reader.take(missing).read_to_end(frame.buffer())?;
-    frame.finish()
+    frame.take()
 }
 
 /// The frame behind `gap` bytes of `buffer`, moved if the buffer was, as it grew, to where that does not align it.

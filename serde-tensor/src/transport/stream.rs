@@ -6,12 +6,12 @@ use std::marker::PhantomData;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::incoming::{Incoming, Start, behind_header, check_first};
+use super::incoming::{Incoming, behind_header, ended_passing_over};
 use super::reader::{first_byte, read_header, read_rest};
 use crate::TensorSerialize;
 use crate::decoder::Decoder;
 use crate::encoder::Encoder;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Writes messages one after another, each as a frame.
 ///
@@ -118,9 +118,7 @@ impl<R: Read> MessageReader<R> {
         let Some(first) = first_byte(&mut self.reader)? else {
             return Ok(None);
         };
-        check_first(first)?;
-        let mut start = Start::with(first);
-        let header = read_header(&mut start, &mut self.reader)?;
+        let (start, header) = read_header(first, &mut self.reader)?;
         match Incoming::open(&header, &start, &self.decoder.options().limits) {
             Ok(frame) => {
                 let frame = read_rest(frame, &mut self.reader)?;
@@ -139,9 +137,7 @@ impl<R: Read> MessageReader<R> {
         self.skipped -= passed;
         match self.skipped {
             0 => Ok(()),
-            left => Err(Error::eof(format!(
-                "the reader ended {left} bytes before the end of a message that was passed over"
-            ))),
+            left => Err(ended_passing_over(left)),
         }
     }
 

@@ -1,0 +1,220 @@
+//! What messages over tokio allocate, counted in a binary of its own.
+//!
+//! Without these every other test would still pass if a slow reader made the sender pile up messages, if a message were collected
+//! twice on its way in, or if a header's word for its length were taken.
+
+#![allow(unsafe_code, reason = "a counting allocator")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_tensor::tokio::{MessageCodec, read_message, write_message};
+use serde_tensor::{Category, DType, Decoder, Encoder, Limits, Tensor};
+use tokio::io::{AsyncRead, AsyncReadExt as _, duplex};
+use tokio::time::sleep;
+use tokio_util::codec::{Framed, FramedRead};
+
+struct Counting;
+
+thread_local! {
+    static NOW: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+fn note(change: isize) {
+    // A thread that is ending has no counters any more.
+    let _ = NOW.try_with(|now| {
+        now.set(now.get() + change);
+        let _ = PEAK.try_with(|peak| peak.set(peak.get().max(now.get())));
+    });
+}
+
+// SAFETY: every call goes to the system's allocator as it is; the counters are per thread and allocate nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note(layout.size().cast_signed());
+        // SAFETY: the caller's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        note(layout.size().cast_signed());
+        // SAFETY: the caller's.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        note(-layout.size().cast_signed());
+        // SAFETY: the caller's.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        note(size.cast_signed() - layout.size().cast_signed());
+        // SAFETY: the caller's.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Runs a future on this thread alone: its outcome, and by how many bytes the heap grew at most.
+fn peak<F: Future>(future: F) -> (F::Output, usize) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    let before = NOW.get();
+    PEAK.set(before);
+    let outcome = runtime.block_on(future);
+    (outcome, usize::try_from(PEAK.get() - before).unwrap_or(0))
+}
+
+fn ramp(len: usize) -> Tensor {
+    let bytes: Vec<u8> = (0..251).cycle().take(len).collect();
+    Tensor::from_bytes(DType::U8, &[len], bytes).unwrap()
+}
+
+const MIB: usize = 1 << 20;
+
+/// Takes a little every now and then; it decodes nothing.
+async fn slow_reader(mut stream: impl AsyncRead + Unpin) -> usize {
+    let mut taken = 0;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match stream.read(&mut buffer).await.unwrap() {
+            0 => return taken,
+            read => taken += read,
+        }
+        sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[test]
+fn a_slow_reader_makes_the_sender_wait_and_hold_one_message() {
+    let tensor = ramp(MIB);
+    let (taken, shared) = peak(async {
+        let (mut here, there) = duplex(64 * 1024);
+        let send = async move {
+            for _ in 0..20 {
+                write_message(&mut here, &tensor).await.unwrap();
+            }
+        };
+        tokio::join!(slow_reader(there), send).0
+    });
+    assert!(taken > 20 * MIB);
+    assert!(shared < 256 * 1024, "{shared}: the tensor itself is sent");
+
+    // The codec copies: one message at a time, and another where what comes before it is not yet flushed.
+    for (flushed, bound) in [(true, 2 * MIB + MIB / 2), (false, 3 * MIB + MIB / 2)] {
+        let tensor = ramp(MIB);
+        let (taken, copied) = peak(async {
+            let (here, there) = duplex(64 * 1024);
+            let send = async move {
+                let mut here = Framed::new(here, MessageCodec::<(), &Tensor>::new());
+                for _ in 0..20 {
+                    here.feed(&tensor).await.unwrap();
+                    if flushed {
+                        here.flush().await.unwrap();
+                    }
+                }
+                here.close().await.unwrap();
+            };
+            tokio::join!(slow_reader(there), send).0
+        });
+        assert!(taken > 20 * MIB);
+        assert!(copied < bound, "{copied}, flushed: {flushed}");
+    }
+}
+
+#[test]
+fn a_receiver_that_is_slow_to_ask_holds_one_message() {
+    let tensor = ramp(MIB);
+    for by_codec in [false, true] {
+        let tensor = tensor.clone();
+        let ((), most) = peak(async {
+            let (mut here, mut there) = duplex(64 * 1024);
+            let send = async move {
+                for _ in 0..20 {
+                    write_message(&mut here, &tensor).await.unwrap();
+                }
+            };
+            let receive = async move {
+                if by_codec {
+                    let mut there = FramedRead::new(there, MessageCodec::<Tensor>::new());
+                    while let Some(tensor) = there.next().await {
+                        assert_eq!(tensor.unwrap().unwrap().shape(), [MIB]);
+                        sleep(Duration::from_millis(2)).await;
+                    }
+                } else {
+                    while let Some(tensor) = read_message::<_, Tensor>(&mut there).await.unwrap() {
+                        assert_eq!(tensor.shape(), [MIB]);
+                        sleep(Duration::from_millis(2)).await;
+                    }
+                }
+            };
+            tokio::join!(send, receive);
+        });
+        assert!(most < MIB + MIB / 2, "{most}, by codec: {by_codec}");
+    }
+}
+
+#[test]
+fn a_message_is_read_into_one_buffer_of_its_own_length() {
+    let mut message = Vec::new();
+    let ((), _) = peak(async { write_message(&mut message, &ramp(8 * MIB)).await.unwrap() });
+    let allowed = message.len() + 64 * 1024;
+    let (_, read) = peak(async { read_message::<_, Tensor>(&mut message.as_slice()).await.unwrap() });
+    assert!(read < allowed, "{read} for {}", message.len());
+    let (_, read) = peak(async {
+        let mut stream = FramedRead::new(message.as_slice(), MessageCodec::<Tensor>::new());
+        stream.next().await.unwrap().unwrap().unwrap()
+    });
+    // And what one read takes.
+    assert!(read < allowed + 256 * 1024, "{read} for {}", message.len());
+}
+
+/// A header that claims a terabyte, and a peer that sends a little of it.
+#[test]
+fn a_claimed_length_reserves_no_more_than_the_limit_and_grows_with_what_arrives() {
+    let mut message = Vec::new();
+    peak(async { write_message(&mut message, &ramp(MIB)).await.unwrap() });
+    message[8..16].copy_from_slice(&(1u64 << 40).to_le_bytes());
+    let decoder = Decoder::new().limits(Limits::new().reserve(64 * 1024));
+    let (error, read) = peak(async {
+        decoder
+            .read_message::<_, Tensor>(&mut message.as_slice())
+            .await
+            .unwrap_err()
+    });
+    assert_eq!(error.category(), Category::Eof);
+    assert!(read < 3 * MIB, "{read}");
+    let (error, read) = peak(async {
+        let codec = MessageCodec::<Tensor>::with_options(Encoder::new(), decoder.clone());
+        let mut stream = FramedRead::new(message.as_slice(), codec);
+        stream.next().await.unwrap().unwrap_err()
+    });
+    assert_eq!(error.category(), Category::Eof);
+    assert!(read < 3 * MIB, "{read}");
+}
+
+#[test]
+fn passing_over_a_message_above_the_limit_keeps_nothing_of_it() {
+    let mut stream = Vec::new();
+    peak(async { write_message(&mut stream, &ramp(16 * MIB)).await.unwrap() });
+    stream.extend(Encoder::new().framed(true).to_vec(&5u8).unwrap());
+    let decoder = Decoder::new().limits(Limits::new().message(1000));
+    let ((), most) = peak(async {
+        let mut reader = stream.as_slice();
+        decoder.read_message::<_, u8>(&mut reader).await.unwrap_err();
+        assert_eq!(decoder.read_message(&mut reader).await.unwrap(), Some(5u8));
+        let codec = MessageCodec::<u8>::with_options(Encoder::new(), decoder.clone());
+        let mut framed = FramedRead::new(stream.as_slice(), codec);
+        framed.next().await.unwrap().unwrap().unwrap_err();
+        assert_eq!(framed.next().await.unwrap().unwrap().unwrap(), 5);
+    });
+    assert!(most < 64 * 1024, "{most}");
+}
