@@ -26,9 +26,11 @@ impl TensorBackend for Tensor {
         Ok(HostBytes::shared(self.as_shared()))
     }
 
+    #[inline]
     fn import(import: Import<'_>) -> Result<Imported<Self>> {
-        let (dtype, shape) = (import.dtype(), import.descriptor.shape.clone());
+        let dtype = import.dtype();
         let (bytes, transfer) = import.to_bytes(dtype.align())?;
+        let shape = import.descriptor.shape;
         Ok(Imported::new(Tensor::from_parts(dtype, shape, bytes), transfer))
     }
 
@@ -57,7 +59,8 @@ impl leaf::Source for TensorView<'_> {
 }
 
 /// A view is made from the message's own bytes or not at all.
-fn import_view<'de>(import: &Import<'de>) -> Result<Imported<TensorView<'de>>> {
+#[inline]
+fn import_view(import: Import<'_>) -> Result<Imported<TensorView<'_>>> {
     if import.strides().is_some() {
         return Err(Error::data(
             "a TensorView cannot show strided data, which must be compacted: decode into a Tensor",
@@ -68,7 +71,7 @@ fn import_view<'de>(import: &Import<'de>) -> Result<Imported<TensorView<'de>>> {
             "a TensorView borrows from the message, and these bytes are not in it as they are: decode into a Tensor",
         ));
     };
-    let view = TensorView::from_parts(import.dtype(), import.descriptor.shape.clone(), data);
+    let view = TensorView::from_parts(import.dtype(), import.descriptor.shape, data);
     Ok(Imported::new(view, Transfer::Borrowed))
 }
 
@@ -80,7 +83,7 @@ impl Serialize for TensorView<'_> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for TensorView<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        leaf::deserialize_with(deserializer, &HostOnly, |import| import_view(&import))
+        leaf::deserialize_with(deserializer, &HostOnly, import_view)
     }
 }
 

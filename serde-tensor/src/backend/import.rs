@@ -29,6 +29,7 @@ pub struct Imported<T> {
 
 impl<T> Imported<T> {
     /// A tensor and how its bytes got there.
+    #[inline]
     pub fn new(tensor: T, transfer: Transfer) -> Self {
         Self { tensor, transfer }
     }
@@ -41,16 +42,19 @@ impl<T> Imported<T> {
 
 impl<'de> Import<'de> {
     /// The element type.
+    #[inline]
     pub fn dtype(&self) -> DType {
         self.descriptor.dtype
     }
 
     /// The dims; none for a scalar.
+    #[inline]
     pub fn shape(&self) -> &[usize] {
         &self.descriptor.shape
     }
 
     /// The strides in elements, where the bytes are not row-major.
+    #[inline]
     pub fn strides(&self) -> Option<&[usize]> {
         self.descriptor.strides.as_deref()
     }
@@ -108,8 +112,8 @@ impl<'de> Import<'de> {
         let Cow::Borrowed(data) = self.data else {
             return Ok((tensor::aligned_copy(&self.data, align), Transfer::Copied));
         };
-        if let Some(shared) = self.context.share(data)
-            && shared.as_ptr().addr().is_multiple_of(align)
+        if data.as_ptr().addr().is_multiple_of(align)
+            && let Some(shared) = self.context.share(data)
         {
             return Ok((shared, Transfer::Shared));
         }
@@ -161,6 +165,7 @@ impl<'de> Import<'de> {
     }
 
     /// The bytes for as long as the message is borrowed; `None` where they came through memory of their own.
+    #[inline]
     pub(crate) fn borrowed(&self) -> Option<&'de [u8]> {
         match self.data {
             Cow::Borrowed(data) => Some(data),

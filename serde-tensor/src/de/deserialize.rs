@@ -143,6 +143,12 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
         if name != leaf::TOKEN && name != ext::TOKEN {
             return visitor.visit_newtype_struct(self);
         }
+        if name == leaf::TOKEN
+            && let Some(payload) = self.cursor.quick_ext(wire::ext::TENSOR)
+        {
+            let parts = self.tensor(payload)?;
+            return visitor.visit_newtype_struct(parts);
+        }
         let start = self.cursor.position();
         match self.cursor.token()? {
             Token::Ext(wire::ext::TENSOR, payload) if name == leaf::TOKEN => {

@@ -101,10 +101,15 @@ impl<'de> Deserializer<'de> {
     }
 
     /// The description and the data that a tensor's payload leads to.
+    #[inline]
     pub(super) fn tensor(&mut self, payload: &'de [u8]) -> Result<TensorParts<'de>> {
-        let start = self.cursor.position() - payload.len();
-        self.tensor_parts(payload)
-            .map_err(|error| error.at(self.cursor.offset_of(start)))
+        match self.tensor_parts(payload) {
+            Ok(parts) => Ok(parts),
+            Err(error) => {
+                let start = self.cursor.position() - payload.len();
+                Err(error.at(self.cursor.offset_of(start)))
+            }
+        }
     }
 
     /// A tensor for a type that expects plain numbers.
@@ -115,26 +120,33 @@ impl<'de> Deserializer<'de> {
         Elements::of(&descriptor, data)
     }
 
+    #[inline]
     fn tensor_parts(&mut self, payload: &'de [u8]) -> Result<TensorParts<'de>> {
         let (fields, place) = descriptor::split(payload)?;
         let (data, segment) = match place {
             Place::Inline(data) => (data, None),
             Place::Segment { index, offset } => {
-                let segment = self.segment(index)?;
-                let len = Descriptor::read(&mut &*fields, self.options.limits.rank)?.data_len()?;
-                let part = usize::try_from(offset)
-                    .ok()
-                    .and_then(|offset| segment.get(offset..offset.checked_add(len)?));
-                let part = part.ok_or_else(|| {
-                    Error::syntax(format!(
-                        "a tensor of {len} bytes at {offset} of segment {index}, which has {}",
-                        segment.len()
-                    ))
-                })?;
-                (part, Some(segment))
+                let (data, segment) = self.segment_part(fields, index, offset)?;
+                (data, Some(segment))
             }
         };
         Ok(TensorParts { fields, data, segment })
+    }
+
+    /// The data of a tensor in a segment, and the whole segment.
+    fn segment_part(&mut self, fields: &[u8], index: u64, offset: u64) -> Result<(&'de [u8], &'de [u8])> {
+        let segment = self.segment(index)?;
+        let len = Descriptor::read(&mut &*fields, self.options.limits.rank)?.data_len()?;
+        let part = usize::try_from(offset)
+            .ok()
+            .and_then(|offset| segment.get(offset..offset.checked_add(len)?));
+        let part = part.ok_or_else(|| {
+            Error::syntax(format!(
+                "a tensor of {len} bytes at {offset} of segment {index}, which has {}",
+                segment.len()
+            ))
+        })?;
+        Ok((part, segment))
     }
 
     /// A segment's bytes, checked the first time they are asked for.

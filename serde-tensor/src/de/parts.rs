@@ -11,7 +11,7 @@ pub(super) struct TensorParts<'de> {
     pub(super) fields: &'de [u8],
     pub(super) data: &'de [u8],
     /// The whole segment that the data is a part of. It is given, behind the other two, to whoever asks for a tuple, as
-    /// [`RawVisitor`](crate::leaf::RawVisitor) does.
+    /// [`Raw`](crate::leaf::Raw) does.
     pub(super) segment: Option<&'de [u8]>,
 }
 
@@ -28,17 +28,18 @@ enum Part<'de> {
     Tag(i8),
 }
 
-/// The parts that are left.
-struct Parts<'de>([Option<Part<'de>>; 3]);
+/// The parts, and how many of them were taken.
+struct Parts<'de>([Option<Part<'de>>; 3], usize);
 
 impl<'de> SeqAccess<'de> for Parts<'de> {
     type Error = Error;
 
+    #[inline]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
-        let next = self.0.iter_mut().find_map(Option::take);
-        let Some(part) = next else {
+        let Some(&Some(part)) = self.0.get(self.1) else {
             return Ok(None);
         };
+        self.1 += 1;
         match part {
             Part::Bytes(bytes) => seed.deserialize(BorrowedBytesDeserializer::new(bytes)),
             Part::Tag(tag) => {
@@ -50,7 +51,7 @@ impl<'de> SeqAccess<'de> for Parts<'de> {
     }
 
     fn size_hint(&self) -> Option<usize> {
-        Some(self.0.iter().flatten().count())
+        Some(self.0.iter().skip(self.1).flatten().count())
     }
 }
 
@@ -60,20 +61,23 @@ macro_rules! as_sequence {
         impl<'de> serde::Deserializer<'de> for $parts<'de> {
             type Error = Error;
 
+            #[inline]
             fn is_human_readable(&self) -> bool {
                 false
             }
 
+            #[inline]
             fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
                 let $this = self;
                 let [first, second] = $sequence;
-                visitor.visit_seq(Parts([Some(first), Some(second), None]))
+                visitor.visit_seq(Parts([Some(first), Some(second), None], 0))
             }
 
+            #[inline]
             fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
                 let $this = self;
                 let [first, second] = $sequence;
-                visitor.visit_seq(Parts([Some(first), Some(second), $more]))
+                visitor.visit_seq(Parts([Some(first), Some(second), $more], 0))
             }
 
             forward_to_deserialize_any! {

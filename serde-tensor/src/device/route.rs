@@ -53,7 +53,8 @@ impl Decision {
 /// # Errors
 ///
 /// `Category::Device` when the chosen device is not there and the call asked for an error.
-pub(crate) fn decide(request: &Request<'_>, present: &dyn Present) -> Result<Decision> {
+#[inline]
+pub(crate) fn decide(request: &Request<'_>, present: &impl Present) -> Result<Decision> {
     if present.host_only() {
         return Ok(Decision {
             wanted: Device::Cpu,

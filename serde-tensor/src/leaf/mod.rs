@@ -9,24 +9,30 @@ mod bulk;
 mod byte_string;
 mod map_form;
 mod payload;
+mod placing;
 mod raw;
 mod source;
 mod visit;
+
+use std::borrow::Cow;
 
 use serde::{Deserializer, Serializer};
 
 use crate::backend::{DevicesOf, Import, Imported, TensorBackend};
 use crate::call::decode::{self, Context, Landed, addresses};
-use crate::device::{Present, Request, Transfer, decide};
+use crate::device::{Device, Present, Request, Transfer, decide};
 use crate::error::{Error, Result};
 use crate::tensor::DType;
+use crate::wire::descriptor::Descriptor;
 
 pub(crate) use bulk::{deserialize_vec, serialize_slice};
 pub use visit::TensorVisitor;
 
+use placing::Placing;
+
 pub(crate) use byte_string::ByteString;
 pub(crate) use payload::Payload;
-pub(crate) use raw::{Raw, RawVisitor};
+pub(crate) use raw::Raw;
 pub(crate) use source::{Backend, Slice, Source};
 pub(crate) use visit::Visited;
 
@@ -50,38 +56,75 @@ pub(crate) fn serialize_source<T: Source, S: Serializer>(source: &T, serializer:
 }
 
 /// Deserializes a tensor, onto the device that the rules choose.
+#[inline]
 pub fn deserialize<'de, T: TensorBackend, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     deserialize_with(deserializer, &DevicesOf::<T>::new(), T::import)
 }
 
 /// Deserializes a tensor of a type with the given devices by the given import.
+#[inline]
 pub(crate) fn deserialize_with<'de, T, D: Deserializer<'de>>(
     deserializer: D,
-    devices: &dyn Present,
+    devices: &impl Present,
     import: impl FnOnce(Import<'de>) -> Result<Imported<T>>,
 ) -> Result<T, D::Error> {
-    let raw = deserializer.deserialize_newtype_struct(TOKEN, RawVisitor)?;
-    place(raw, devices, import)
+    deserializer.deserialize_newtype_struct(TOKEN, Placing { devices, import })
 }
 
 /// Decides where a tensor lands, and puts it there.
+#[inline]
 pub(crate) fn place<'de, T, E: serde::de::Error>(
     raw: Raw<'de>,
-    devices: &dyn Present,
+    devices: &impl Present,
     import: impl FnOnce(Import<'de>) -> Result<Imported<T>>,
 ) -> Result<T, E> {
     let at = raw.fields.map(|fields| addresses(fields).start);
-    let placed = try_place(raw, at, devices, import);
-    placed.map_err(|error| match decode::context(at) {
+    if let Some(arrived) = quick(&raw, at, devices) {
+        return match import(arrived) {
+            Ok(imported) => Ok(imported.tensor),
+            Err(error) => Err(failed(error, at)),
+        };
+    }
+    match try_place(raw, at, devices, import) {
+        Ok(tensor) => Ok(tensor),
+        Err(error) => Err(failed(error, at)),
+    }
+}
+
+#[cold]
+fn failed<E: serde::de::Error>(error: Error, at: Option<usize>) -> E {
+    match decode::context(at) {
         Some(context) => context.fail(error),
         None => E::custom(error),
+    }
+}
+
+/// What a tensor is made from, in the plain case: it is of a type that lives on the host, its description and its data are the message's
+/// own, and nobody wants a report. `None` otherwise, also of what is wrong.
+#[inline]
+fn quick<'de>(raw: &Raw<'de>, at: Option<usize>, devices: &impl Present) -> Option<Import<'de>> {
+    let (Cow::Borrowed(data), true) = (&raw.data, devices.host_only()) else {
+        return None;
+    };
+    let context = decode::context(at).filter(Context::needs_no_record)?;
+    let (descriptor, len) = Descriptor::quick(raw.fields?)?;
+    if data.len() != len || descriptor.shape.len() > context.max_rank || descriptor.dtype == DType::Bool {
+        return None;
+    }
+    Some(Import {
+        descriptor,
+        data: Cow::Borrowed(data),
+        segment: raw.segment,
+        device: Device::Cpu,
+        context,
     })
 }
 
+#[inline(never)]
 fn try_place<'de, T>(
     raw: Raw<'de>,
     at: Option<usize>,
-    devices: &dyn Present,
+    devices: &impl Present,
     import: impl FnOnce(Import<'de>) -> Result<Imported<T>>,
 ) -> Result<T> {
     let context = decode::context(at).ok_or_else(|| Error::data("a tensor cannot be decoded while its thread ends"))?;
@@ -133,15 +176,20 @@ fn try_place<'de, T>(
 }
 
 /// Descriptor and data may come from different places, so here is where they are held against each other.
+#[inline]
 fn check_data(context: &Context, dtype: DType, len: usize, data: &[u8]) -> Result<()> {
     if data.len() != len {
-        return Err(Error::data(format!(
-            "a tensor's dtype, shape and strides ask for {len} bytes, its data has {}",
-            data.len()
-        )));
+        return Err(wrong_length(len, data.len()));
     }
     if dtype == DType::Bool {
         context.check_bool(data)?;
     }
     Ok(())
+}
+
+#[cold]
+fn wrong_length(asked: usize, given: usize) -> Error {
+    Error::data(format!(
+        "a tensor's dtype, shape and strides ask for {asked} bytes, its data has {given}"
+    ))
 }

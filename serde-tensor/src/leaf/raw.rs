@@ -1,13 +1,12 @@
 //! A tensor as it was read, before it is placed.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{ByteString, map_form};
+use super::ByteString;
 use crate::call::decode::addresses;
 use crate::error::{Error, Result};
 use crate::wire::descriptor::Descriptor;
@@ -37,7 +36,8 @@ impl<'de> Raw<'de> {
         }
     }
 
-    fn from_bytes(fields: Cow<'de, [u8]>, data: Cow<'de, [u8]>) -> Self {
+    #[inline]
+    fn from_bytes(fields: Cow<'de, [u8]>, data: Cow<'de, [u8]>, segment: Option<&'de [u8]>) -> Self {
         Self {
             fields: match fields {
                 Cow::Borrowed(fields) => Some(fields),
@@ -45,22 +45,14 @@ impl<'de> Raw<'de> {
             },
             description: Description::Bytes(fields),
             data,
-            segment: None,
+            segment,
         }
     }
 
     pub(super) fn descriptor(&self, max_rank: usize) -> Result<Descriptor> {
         let fields = match &self.description {
             Description::Bytes(fields) => fields,
-            Description::Parsed(descriptor) => {
-                let rank = descriptor.shape.len();
-                if rank > max_rank {
-                    return Err(Error::limit(format!(
-                        "a tensor of rank {rank}, above the limit of {max_rank}"
-                    )));
-                }
-                return Ok(Descriptor::clone(descriptor));
-            }
+            Description::Parsed(descriptor) => return parsed(descriptor, max_rank),
         };
         let mut rest = &**fields;
         let descriptor = Descriptor::read(&mut rest, max_rank)?;
@@ -74,33 +66,18 @@ impl<'de> Raw<'de> {
     }
 }
 
-/// Reads a tensor in whichever form it comes.
-pub(crate) struct RawVisitor;
-
-impl<'de> Visitor<'de> for RawVisitor {
-    type Value = Raw<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a tensor")
+fn parsed(descriptor: &Descriptor, max_rank: usize) -> Result<Descriptor> {
+    let rank = descriptor.shape.len();
+    if rank > max_rank {
+        return Err(Error::limit(format!(
+            "a tensor of rank {rank}, above the limit of {max_rank}"
+        )));
     }
-
-    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw<'de>, D::Error> {
-        content(deserializer, self)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Raw<'de>, A::Error> {
-        let fields = seq
-            .next_element::<ByteString<'de>>()?
-            .ok_or_else(|| A::Error::invalid_length(0, &self))?;
-        rest_of_tuple(fields.0, seq)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Raw<'de>, A::Error> {
-        map_form::visit(map)
-    }
+    Ok(descriptor.clone())
 }
 
 /// Reads what is inside the newtype. Formats that tell their types are asked what is there; others hold the tuple.
+#[inline]
 pub(super) fn content<'de, D: Deserializer<'de>, V: Visitor<'de>>(
     deserializer: D,
     visitor: V,
@@ -113,20 +90,21 @@ pub(super) fn content<'de, D: Deserializer<'de>, V: Visitor<'de>>(
 }
 
 /// The data that follows a description in a tuple, and from this crate's deserializer the segment that it is a part of.
+#[inline]
 pub(super) fn rest_of_tuple<'de, A: SeqAccess<'de>>(fields: Cow<'de, [u8]>, mut seq: A) -> Result<Raw<'de>, A::Error> {
     let data = seq
         .next_element::<ByteString<'de>>()?
         .ok_or_else(|| A::Error::invalid_length(1, &"a tensor's description and data"))?;
-    let mut raw = Raw::from_bytes(fields, data.0);
-    match seq.next_element::<ByteString<'de>>()? {
-        None => {}
-        Some(ByteString(Cow::Borrowed(segment))) if is_part(&raw.data, segment) => raw.segment = Some(segment),
+    let segment = match seq.next_element::<ByteString<'de>>()? {
+        None => None,
+        Some(ByteString(Cow::Borrowed(segment))) if is_part(&data.0, segment) => Some(segment),
         Some(_) => return Err(A::Error::invalid_length(3, &"a tensor's description and data")),
-    }
-    Ok(raw)
+    };
+    Ok(Raw::from_bytes(fields, data.0, segment))
 }
 
 /// Whether bytes lie inside others.
+#[inline]
 fn is_part(part: &[u8], whole: &[u8]) -> bool {
     let (part, whole) = (addresses(part), addresses(whole));
     whole.start <= part.start && part.end <= whole.end

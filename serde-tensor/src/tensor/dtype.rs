@@ -59,10 +59,18 @@ macro_rules! dtypes {
             /// The dtype of a `DLPack` code and number of bits; `None` for 0 bits.
             #[inline]
             pub const fn from_dlpack(code: u8, bits: u8) -> Option<Self> {
+                match bits {
+                    0 => None,
+                    _ => Some(Self::of_pair(code, bits)),
+                }
+            }
+
+            /// The same, of bits that are not 0.
+            #[inline]
+            const fn of_pair(code: u8, bits: u8) -> Self {
                 match (code, bits) {
-                    $(($code, $bits) => Some(DType::$variant),)*
-                    (_, 0) => None,
-                    _ => Some(DType::Other(OtherDType { code, bits })),
+                    $(($code, $bits) => DType::$variant,)*
+                    _ => DType::Other(OtherDType { code, bits }),
                 }
             }
 
@@ -154,6 +162,24 @@ pub struct OtherDType {
     bits: u8,
 }
 
+/// A dtype in one number, as tensors hold it. The enum has three bytes, which are moved one after another: in a tensor that was just made
+/// they would have to arrive in memory before it could be moved on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Packed(u16);
+
+impl Packed {
+    #[inline]
+    pub(super) const fn of(dtype: DType) -> Self {
+        Self(u16::from_le_bytes([dtype.code(), dtype.bits()]))
+    }
+
+    #[inline]
+    pub(super) const fn dtype(self) -> DType {
+        let [code, bits] = self.0.to_le_bytes();
+        DType::of_pair(code, bits)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,6 +189,7 @@ mod tests {
         for &dtype in DType::NAMED {
             let pair = DType::from_dlpack(dtype.code(), dtype.bits());
             assert_eq!(pair, Some(dtype));
+            assert_eq!(Packed::of(dtype).dtype(), dtype);
             assert!(dtype.align().is_power_of_two());
         }
         for code in 0..=u8::MAX {

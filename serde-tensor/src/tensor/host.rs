@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 
 use super::buffer::{from_elements, zeroed};
-use super::dtype::DType;
+use super::dtype::{DType, Packed};
 use super::element::{Element, elements, little_endian};
 use super::shape::{Shape, byte_len, check_bool, element_count, reserved};
 use super::view::TensorView;
@@ -36,7 +36,7 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Clone)]
 pub struct Tensor {
-    dtype: DType,
+    dtype: Packed,
     shape: Shape,
     /// Of the length that dtype and shape ask for; each byte 0 or 1 when the dtype is `bool`.
     bytes: Bytes,
@@ -152,13 +152,17 @@ impl Tensor {
     #[inline]
     pub(crate) fn from_parts(dtype: DType, shape: Shape, bytes: Bytes) -> Self {
         debug_assert_eq!(super::byte_len(dtype, &shape).ok(), Some(bytes.len()));
-        Self { dtype, shape, bytes }
+        Self {
+            dtype: Packed::of(dtype),
+            shape,
+            bytes,
+        }
     }
 
     /// The type of the elements.
     #[inline]
     pub fn dtype(&self) -> DType {
-        self.dtype
+        self.dtype.dtype()
     }
 
     /// The dims; empty for a scalar.
@@ -234,7 +238,7 @@ impl Tensor {
     /// # Ok::<(), serde_tensor::Error>(())
     /// ```
     pub fn elements<E: Element>(&self) -> Result<Cow<'_, [E]>> {
-        check_dtype::<E>(self.dtype)?;
+        check_dtype::<E>(self.dtype())?;
         elements(&self.bytes)
     }
 
@@ -249,7 +253,7 @@ impl Tensor {
     /// assert_eq!(tensor.view(), tensor);
     /// ```
     pub fn view(&self) -> TensorView<'_> {
-        TensorView::from_parts(self.dtype, self.shape.clone(), &self.bytes)
+        TensorView::from_parts(self.dtype(), self.shape.clone(), &self.bytes)
     }
 }
 

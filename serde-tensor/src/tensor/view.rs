@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::buffer::aligned_copy;
-use super::dtype::DType;
+use super::dtype::{DType, Packed};
 use super::element::{Element, elements};
 use super::host::{Tensor, check_bytes, check_dtype};
 use super::shape::{Shape, element_count};
@@ -26,7 +26,7 @@ use crate::error::Result;
 /// ```
 #[derive(Clone)]
 pub struct TensorView<'a> {
-    dtype: DType,
+    dtype: Packed,
     shape: Shape,
     /// Of the length that dtype and shape ask for; each byte 0 or 1 when the dtype is `bool`.
     bytes: &'a [u8],
@@ -47,13 +47,17 @@ impl<'a> TensorView<'a> {
     #[inline]
     pub(crate) fn from_parts(dtype: DType, shape: Shape, bytes: &'a [u8]) -> Self {
         debug_assert_eq!(super::byte_len(dtype, &shape).ok(), Some(bytes.len()));
-        Self { dtype, shape, bytes }
+        Self {
+            dtype: Packed::of(dtype),
+            shape,
+            bytes,
+        }
     }
 
     /// The type of the elements.
     #[inline]
     pub fn dtype(&self) -> DType {
-        self.dtype
+        self.dtype.dtype()
     }
 
     /// The dims; empty for a scalar.
@@ -103,7 +107,7 @@ impl<'a> TensorView<'a> {
     /// # Ok::<(), serde_tensor::Error>(())
     /// ```
     pub fn elements<E: Element>(&self) -> Result<Cow<'a, [E]>> {
-        check_dtype::<E>(self.dtype)?;
+        check_dtype::<E>(self.dtype())?;
         elements(self.bytes)
     }
 
@@ -119,8 +123,8 @@ impl<'a> TensorView<'a> {
     /// # Ok::<(), serde_tensor::Error>(())
     /// ```
     pub fn to_tensor(&self) -> Tensor {
-        let bytes = aligned_copy(self.bytes, self.dtype.align());
-        Tensor::from_parts(self.dtype, self.shape.clone(), bytes)
+        let bytes = aligned_copy(self.bytes, self.dtype().align());
+        Tensor::from_parts(self.dtype(), self.shape.clone(), bytes)
     }
 }
 
@@ -138,7 +142,7 @@ impl PartialEq for TensorView<'_> {
 
 impl PartialEq<Tensor> for TensorView<'_> {
     fn eq(&self, other: &Tensor) -> bool {
-        self.dtype == other.dtype() && *self.shape == *other.shape() && self.bytes == other.bytes()
+        self.dtype() == other.dtype() && *self.shape == *other.shape() && self.bytes == other.bytes()
     }
 }
 

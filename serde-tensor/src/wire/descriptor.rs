@@ -189,14 +189,7 @@ impl Descriptor {
                 )));
             }
         };
-        let mut numbers = |what| -> Result<Shape> {
-            // Each takes at least a byte, so the reservation is justified.
-            let mut numbers = Shape::with_capacity(rank.min(bytes.len()));
-            for _ in 0..rank {
-                numbers.push(size(varint::read(bytes)?, what)?);
-            }
-            Ok(numbers)
-        };
+        let mut numbers = |what| numbers(bytes, rank, what);
         let shape = numbers("dim")?;
         let strides = match flags & STRIDED {
             0 => None,
@@ -212,13 +205,75 @@ impl Descriptor {
         })
     }
 
+    /// Reads all of `bytes` as the fields of a tensor without strides and of up to four dims, and the length of its data; `None` of any
+    /// other, and of what is wrong.
+    ///
+    /// Each dim stays in a register of its own until the description is made. A loop would fill an array, which would have to arrive in
+    /// memory before it could be moved.
+    #[inline]
+    pub(crate) fn quick(mut bytes: &[u8]) -> Option<(Self, usize)> {
+        let (&[code, bits, flags, device_type], rest) = bytes.split_first_chunk()?;
+        if flags & (STRIDED | !KNOWN_FLAGS) != 0 {
+            return None;
+        }
+        bytes = rest;
+        let mut next = || varint::read(&mut bytes).ok();
+        let device = Device::from_dlpack(device_type, next()?);
+        let rank = usize::try_from(next()?).ok()?;
+        let mut dim = || usize::try_from(next()?).ok();
+        let (a, b, c, d, count) = match rank {
+            0 => (0, 0, 0, 0, 1),
+            1 => {
+                let a = dim()?;
+                (a, 0, 0, 0, a)
+            }
+            2 => {
+                let (a, b) = (dim()?, dim()?);
+                (a, b, 0, 0, a.checked_mul(b)?)
+            }
+            3 => {
+                let (a, b, c) = (dim()?, dim()?, dim()?);
+                (a, b, c, 0, a.checked_mul(b)?.checked_mul(c)?)
+            }
+            4 => {
+                let (a, b, c, d) = (dim()?, dim()?, dim()?, dim()?);
+                (a, b, c, d, a.checked_mul(b)?.checked_mul(c)?.checked_mul(d)?)
+            }
+            _ => return None,
+        };
+        if !bytes.is_empty() {
+            return None;
+        }
+        let dtype = DType::from_dlpack(code, bits)?;
+        let descriptor = Self {
+            dtype,
+            requires_grad: flags & REQUIRES_GRAD != 0,
+            pin: pin_of(flags >> PIN_SHIFT).ok()?,
+            device,
+            shape: Shape::from_buf_and_len([a, b, c, d], rank),
+            strides: None,
+        };
+        Some((descriptor, tensor::bytes_of(dtype, count)?))
+    }
+
     /// The length in bytes of the tensor's data, after checking the strides.
     pub(crate) fn data_len(&self) -> Result<usize> {
         tensor::data_len(self.dtype, &self.shape, self.strides.as_deref())
     }
 }
 
+/// So many dims or strides.
+fn numbers(bytes: &mut &[u8], rank: usize, what: &str) -> Result<Shape> {
+    // Each takes at least a byte, so the reservation is justified.
+    let mut numbers = Shape::with_capacity(rank.min(bytes.len()));
+    for _ in 0..rank {
+        numbers.push(size(varint::read(bytes)?, what)?);
+    }
+    Ok(numbers)
+}
+
 /// A whole payload, as borrowed parts: the fields, which are not looked into, and the place of the data.
+#[inline]
 pub(crate) fn split(payload: &[u8]) -> Result<(&[u8], Place<'_>)> {
     let Some((&form, fields)) = payload.split_first() else {
         return Err(Error::eof("a tensor's description is empty"));
@@ -242,6 +297,7 @@ pub(crate) fn split(payload: &[u8]) -> Result<(&[u8], Place<'_>)> {
 }
 
 /// Passes over the fields at the front of `bytes`.
+#[inline]
 fn skip(bytes: &mut &[u8]) -> Result<()> {
     let Some((&[_, _, flags, _], rest)) = bytes.split_first_chunk() else {
         return Err(cut_short());
@@ -307,6 +363,7 @@ fn pin_bits(pin: Pin) -> u8 {
     }
 }
 
+#[inline]
 fn pin_of(bits: u8) -> Result<Pin> {
     match bits {
         0 => Ok(Pin::None),
@@ -316,6 +373,7 @@ fn pin_of(bits: u8) -> Result<Pin> {
     }
 }
 
+#[inline]
 fn size(n: u64, what: &str) -> Result<usize> {
     usize::try_from(n).map_err(|_| Error::limit(format!("a {what} of {n} exceeds the address space")))
 }

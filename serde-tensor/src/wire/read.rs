@@ -136,6 +136,19 @@ impl<'de> Cursor<'de> {
         Some(text)
     }
 
+    /// Takes an extension value of a type, if that is what comes next and its length has a field of its own.
+    #[inline]
+    pub(crate) fn quick_ext(&mut self, tag: u8) -> Option<&'de [u8]> {
+        let (len, rest) = match *self.rest {
+            [0xc7, len, found, ref rest @ ..] if found == tag => (usize::from(len), rest),
+            [0xc8, a, b, found, ref rest @ ..] if found == tag => (usize::from(u16::from_be_bytes([a, b])), rest),
+            _ => return None,
+        };
+        let (payload, rest) = rest.split_at_checked(len)?;
+        self.rest = rest;
+        Some(payload)
+    }
+
     /// Takes the header of an array of up to 15 elements, if that is what comes next.
     #[inline]
     pub(crate) fn quick_array(&mut self) -> Option<usize> {

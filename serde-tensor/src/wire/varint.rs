@@ -14,7 +14,19 @@ pub(crate) fn write(out: &mut Fields, mut n: u64) {
 }
 
 /// Takes one number from the front of `bytes`.
+#[inline]
 pub(crate) fn read(bytes: &mut &[u8]) -> Result<u64> {
+    match **bytes {
+        [byte @ 0..0x80, ref rest @ ..] => {
+            *bytes = rest;
+            Ok(byte.into())
+        }
+        _ => read_long(bytes),
+    }
+}
+
+/// A number of several bytes, or none.
+fn read_long(bytes: &mut &[u8]) -> Result<u64> {
     let mut value = 0u64;
     for (index, &byte) in bytes.iter().enumerate() {
         let bits = u64::from(byte & 0x7f);

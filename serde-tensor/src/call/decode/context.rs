@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::log::{Landed, Warning};
-use super::{ELSEWHERE, Frame, Options, addresses, default_options, effective, with_stack};
+use super::{ELSEWHERE, Frame, Options, Place, addresses, default_options, effective, with_stack};
 use crate::device::{Decision, Device, FieldDevice, OnMissing, Placement, Site, warn};
 use crate::error::{Category, Error};
 use crate::tensor::{aligned_copy, check_bool, no_bool, not_bool};
@@ -31,6 +31,7 @@ pub(crate) struct Context {
 /// The context of a tensor whose description is at the address, or came from elsewhere.
 ///
 /// `None` while the thread ends and what it knew of its calls is gone.
+#[inline]
 pub(crate) fn context(at: Option<usize>) -> Option<Context> {
     with_stack(|stack| {
         let base = stack.frames.last().map_or(0, |frame| frame.base);
@@ -49,6 +50,7 @@ pub(crate) fn context(at: Option<usize>) -> Option<Context> {
 }
 
 impl Context {
+    #[inline]
     fn of(options: &Arc<Options>, record: bool) -> Self {
         Self {
             frame: None,
@@ -65,10 +67,12 @@ impl Context {
     }
 
     /// The address of the tensor's description, where that is in the call's message.
+    #[inline]
     pub(crate) fn at(&self) -> Option<usize> {
         self.at
     }
 
+    #[inline]
     pub(crate) fn device_map(&self) -> &[(Device, Device)] {
         self.mapping.as_ref().map_or(&[], |options| &options.device_map)
     }
@@ -93,8 +97,14 @@ impl Context {
     /// a thousand names for one segment take no more memory than it does.
     pub(crate) fn copy(&self, data: &[u8], segment: Option<&[u8]>, align: usize) -> Result<Bytes, Error> {
         let (from, align) = (addresses(data), align.max(1));
-        let own = self.with_frame(|frame| frame.holds(&from)) == Some(true);
-        if from.is_empty() || self.detach || !own {
+        let place = self
+            .with_frame(|frame| frame.place_of(&from))
+            .unwrap_or(Place::Elsewhere);
+        // Inline data has one name, so its copy is neither counted nor kept.
+        if place == Place::Body {
+            return Ok(aligned_copy(data, align));
+        }
+        if from.is_empty() || self.detach || place == Place::Elsewhere {
             self.charge(data, data.len())?;
             return Ok(aligned_copy(data, align));
         }
@@ -109,13 +119,7 @@ impl Context {
         let copy = aligned_copy(whole, align);
         let start = from.start - addresses(whole).start;
         let part = copy.slice(start..start + data.len());
-        self.with_frame(|frame| {
-            // Inline data has one name, so its copy is not kept.
-            let inline = frame.body.start <= from.start && from.end <= frame.body.end;
-            if !inline {
-                frame.copies.insert(addresses(whole), copy);
-            }
-        });
+        self.with_frame(|frame| frame.copies.insert(addresses(whole), copy));
         Ok(part)
     }
 
@@ -215,6 +219,12 @@ impl Context {
         }
     }
 
+    /// Whether nobody wants to know where the tensor lands.
+    #[inline]
+    pub(crate) fn needs_no_record(&self) -> bool {
+        !self.record
+    }
+
     /// This context, if the call wants to know where its tensors land.
     pub(crate) fn recorder(&self) -> Option<Self> {
         self.record.then(|| self.clone())
@@ -243,6 +253,7 @@ impl Context {
         text
     }
 
+    #[inline]
     fn with_frame<R>(&self, use_it: impl FnOnce(&mut Frame) -> R) -> Option<R> {
         let id = self.frame?;
         with_stack(|stack| {

@@ -36,6 +36,7 @@ thread_local! {
 static ELSEWHERE: Site = Site::new("", "", FieldDevice::Auto);
 
 /// Uses the stack; `None` while the thread ends and it is gone.
+#[inline]
 fn with_stack<R>(use_it: impl FnOnce(&mut Stack) -> R) -> Option<R> {
     STACK.try_with(|stack| use_it(&mut stack.borrow_mut())).ok()
 }
@@ -212,7 +213,27 @@ pub(crate) fn default_options() -> Arc<Options> {
     Arc::clone(&DEFAULT)
 }
 
+/// Where bytes lie.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In the message's body, where a tensor's data has one name.
+    Body,
+    /// In the message, in a segment.
+    Segment,
+    Elsewhere,
+}
+
 impl Frame {
+    fn place_of(&self, bytes: &Range<usize>) -> Place {
+        if self.body.start <= bytes.start && bytes.end <= self.body.end {
+            Place::Body
+        } else if self.holds(bytes) {
+            Place::Segment
+        } else {
+            Place::Elsewhere
+        }
+    }
+
     /// Whether bytes are a part of the message.
     fn holds(&self, bytes: &Range<usize>) -> bool {
         self.message.start <= bytes.start && bytes.end <= self.message.end
@@ -221,6 +242,7 @@ impl Frame {
 
 impl Stack {
     /// The frame whose body holds the address, or else the innermost.
+    #[inline]
     fn frame(&self, at: Option<usize>) -> Option<&Frame> {
         at.and_then(|at| self.frames.iter().rfind(|frame| frame.body.contains(&at)))
             .or(self.frames.last())
@@ -228,6 +250,7 @@ impl Stack {
 }
 
 /// The addresses of a slice's bytes: compared, never followed.
+#[inline]
 pub(crate) fn addresses(bytes: &[u8]) -> Range<usize> {
     let range = bytes.as_ptr_range();
     range.start.addr()..range.end.addr()
