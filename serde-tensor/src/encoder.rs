@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::TensorSerialize;
+use crate::backend::Unmodified;
 use crate::device::DeviceCopies;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
@@ -89,6 +90,34 @@ impl Encoder {
     /// A [`Plan`] copies every tensor when it is made, instead of borrowing.
     pub fn snapshot(mut self, snapshot: bool) -> Self {
         self.options.snapshot = snapshot;
+        self
+    }
+
+    /// Lends the bytes of tensors that others could write to, libtorch's on the CPU, where they would be copied: `to_vec` copies them once and
+    /// not twice, and [`Plan::write_to`] not at all. Those that have gaps, or are on a device, are copied as ever.
+    ///
+    /// The message is the same. [`Plan::write_to_fd`] needs no such promise, and copies nothing either.
+    ///
+    /// ```
+    /// use serde_tensor::{Encoder, Tensor};
+    ///
+    /// let tensor = Tensor::from_elements(&[1.0f32; 8], &[8])?;
+    /// // SAFETY: no other handle to the tensor's memory exists.
+    /// let encoder = unsafe { Encoder::new().assume_unmodified() };
+    /// assert_eq!(encoder.to_vec(&tensor)?, serde_tensor::to_vec(&tensor)?);
+    /// # Ok::<(), serde_tensor::Error>(())
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// Of every value that is encoded with this encoder or a clone of it: from the call on until it returns, and for [`plan`](Self::plan) until the
+    /// plan is dropped, nobody writes to the memory of the value's tensors, frees it or moves it, or gives one of the tensors other memory, shape or strides: not through
+    /// another handle to the same storage, on no thread, in no code that serializing or writing runs (the value's own, a writer's,
+    /// a log's), and not on a device on behalf of such code.
+    #[expect(unsafe_code, reason = "the caller promises what nothing can check")]
+    pub unsafe fn assume_unmodified(mut self) -> Self {
+        // SAFETY: the caller's promise is the same.
+        self.options.unmodified = Some(unsafe { Unmodified::promised() });
         self
     }
 

@@ -1,7 +1,7 @@
 //! A tensor's bytes, and the ways in which a backend gives them.
 #![allow(
     unsafe_code,
-    reason = "declares the constructor by which a backend promises what this crate cannot check; nothing here follows an address"
+    reason = "declares the constructors by which backends and callers promise what this crate cannot check, and lends bytes where both did"
 )]
 
 use std::borrow::Cow;
@@ -59,6 +59,21 @@ where
     }
 }
 
+/// The promise of [`Encoder::assume_unmodified`](crate::Encoder::assume_unmodified), for all values that an encoder is given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unmodified(());
+
+impl Unmodified {
+    /// The promise is given.
+    ///
+    /// # Safety
+    ///
+    /// That of [`Encoder::assume_unmodified`](crate::Encoder::assume_unmodified) for every tensor that comes together with it.
+    pub(crate) unsafe fn promised() -> Self {
+        Self(())
+    }
+}
+
 impl<'a> HostBytes<'a> {
     /// Bytes on the host that do not change while they are lent.
     #[inline]
@@ -90,8 +105,9 @@ impl<'a> HostBytes<'a> {
     /// `&[u8]` of them may exist.
     ///
     /// `copy` is as in [`copied`](Self::copied). `address` says where all the bytes are now; it is asked again each time before they
-    /// are used. `None`, or another number of bytes than the tensor's, and they are copied. Only
-    /// [`Plan::write_to_fd`](crate::Plan::write_to_fd) asks, to give the address to the operating system, which reads the bytes; this crate does not.
+    /// are used. `None`, or another number of bytes than the tensor's, and they are copied.
+    /// [`Plan::write_to_fd`](crate::Plan::write_to_fd) asks, to give the address to the operating system, which reads the bytes; this crate reads them
+    /// there only under [`Encoder::assume_unmodified`](crate::Encoder::assume_unmodified).
     ///
     /// ```
     /// use std::cell::Cell;
@@ -124,6 +140,9 @@ impl<'a> HostBytes<'a> {
     /// When `address` returns a range, then until the next time that code of the backend's or of the user's runs on this thread, and
     /// whatever safe code does on other threads, all bytes of the range are memory of this process that may be read; calls of the
     /// `address` of other tensors meanwhile do not change that. The bytes themselves may change at any time.
+    ///
+    /// While nothing is done to the tensor or its memory, though, all of this holds for as long as the tensor is borrowed, the bytes do not
+    /// change, and the `HostBytes` need not be kept.
     pub unsafe fn addressed(
         copy: impl Fn(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> + 'a,
         address: impl Fn() -> Option<NonNull<[u8]>> + 'a,
@@ -131,12 +150,17 @@ impl<'a> HostBytes<'a> {
         Self(Source::Addressed(Box::new(AddressedBy { copy, address })))
     }
 
-    /// The bytes, which are `len`, where they are lent.
+    /// The bytes, which are `len`, where they are lent: those that others could write to if the caller promised that nobody does.
     #[inline]
-    pub(crate) fn lent(&self, len: usize) -> Result<Option<&'a [u8]>> {
-        let bytes = match self.0 {
-            Source::Borrowed(bytes) => bytes,
-            Source::Shared(bytes) => bytes,
+    pub(crate) fn lent(&self, len: usize, unmodified: Option<Unmodified>) -> Result<Option<&'a [u8]>> {
+        let bytes = match &self.0 {
+            Source::Borrowed(bytes) => *bytes,
+            Source::Shared(bytes) => *bytes,
+            Source::Addressed(_) if unmodified.is_some() => {
+                // SAFETY: the backend promised that this is readable memory, and stays so and unchanged for `'a`, for which the
+                // tensor is borrowed, if nobody does anything to it; and that, the caller promised.
+                return Ok(self.address(len).map(|range| unsafe { range.as_ref() }));
+            }
             Source::Copied(_) | Source::Addressed(_) => return Ok(None),
         };
         if bytes.len() == len {
@@ -180,7 +204,7 @@ impl<'a> HostBytes<'a> {
 
     /// The bytes in one piece.
     pub(crate) fn to_contiguous(&self, len: usize) -> Result<Cow<'a, [u8]>> {
-        if let Some(bytes) = self.lent(len)? {
+        if let Some(bytes) = self.lent(len, None)? {
             return Ok(Cow::Borrowed(bytes));
         }
         let mut copy = Vec::new();

@@ -15,7 +15,7 @@ pub use host_bytes::HostBytes;
 pub use import::{Import, Imported};
 
 pub(crate) use host::HostOnly;
-pub(crate) use host_bytes::Source;
+pub(crate) use host_bytes::{Source, Unmodified};
 
 pub use crate::call::encode::Storage;
 
@@ -72,6 +72,13 @@ pub trait TensorBackend: Sized {
 
     /// Its bytes: exactly as many as its description's dtype, shape and strides ask for, little-endian.
     fn host_bytes(&self) -> Result<HostBytes<'_>>;
+
+    /// What the tensor is, and its bytes, which are read before any other code can reach the tensor: where that is cheaper than
+    /// one after the other, or than bytes that are kept.
+    #[inline]
+    fn export(&self) -> Result<(Description<'_>, HostBytes<'_>)> {
+        Ok((self.describe()?, self.host_bytes()?))
+    }
 
     /// Makes a tensor on [`Import::device`].
     fn import(import: Import<'_>) -> Result<Imported<Self>>;

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
 use super::effective;
+use crate::backend::Unmodified;
 use crate::device::{Device, FieldDevice, Pin, Site};
 use crate::error::{Error, Result};
 use crate::wire::descriptor::{Short, ShortCell};
@@ -17,6 +18,7 @@ thread_local! {
     static PIN: Cell<Option<Pin>> = const { Cell::new(Some(Pin::None)) };
     static ASKED: Cell<Option<Ask>> = const { Cell::new(None) };
     static LIMIT: Cell<usize> = const { Cell::new(0) };
+    static UNMODIFIED: Cell<Option<Unmodified>> = const { Cell::new(None) };
     static SHORT: ShortCell = const { ShortCell::new() };
     static IDENTITY: Cell<Option<Identity>> = const { Cell::new(None) };
     static KEPT: Cell<bool> = const { Cell::new(false) };
@@ -188,6 +190,8 @@ pub(crate) enum Ask {
 pub(crate) struct Offer {
     pub(crate) ask: Ask,
     pub(crate) limit: usize,
+    /// With the caller's promise, bytes that others could write to are at hand too.
+    pub(crate) unmodified: Option<Unmodified>,
 }
 
 impl Offer {
@@ -195,6 +199,7 @@ impl Offer {
     #[inline]
     pub(crate) fn make(self) -> Standing {
         LIMIT.set(self.limit);
+        UNMODIFIED.set(self.unmodified);
         ASKED.set(Some(self.ask));
         Standing(())
     }
@@ -221,6 +226,7 @@ pub(crate) fn take_offer() -> Option<Offer> {
     Some(Offer {
         ask,
         limit: LIMIT.get(),
+        unmodified: UNMODIFIED.get(),
     })
 }
 

@@ -30,12 +30,12 @@ impl<T: Source> Serialize for Payload<'_, T> {
 /// Writes a tensor to this crate's serializer, which gets the description beside it.
 #[inline]
 fn offered<T: Source, S: Serializer>(source: &T, offer: Offer, serializer: S) -> Result<S::Ok, S::Error> {
-    let description = source.describe().map_err(encode::fail)?;
+    // Until the bytes are read, no code runs but the backend's and this crate's.
+    let (description, bytes) = source.export().map_err(encode::fail)?;
     let len = description.data_len().map_err(encode::fail)?;
-    let bytes = source.host_bytes().map_err(encode::fail)?;
     let pin = encode::pin().map_err(encode::fail)?;
     // Of a wrong length they take the way of pieces, which says so.
-    let lent = bytes.lent(len).unwrap_or_default();
+    let lent = bytes.lent(len, offer.unmodified).unwrap_or_default();
     let short = lent.and_then(|_| description.short(pin));
     if let (Some(lent), Some(short)) = (lent, short)
         && description.device.is_cpu()

@@ -13,6 +13,12 @@ pub(crate) trait Source {
     fn host_bytes(&self) -> Result<HostBytes<'_>>;
     fn keep_alive(&self) -> Option<Box<dyn Any>>;
 
+    /// Both of the first, for bytes that are read at once.
+    #[inline]
+    fn export(&self) -> Result<(Description<'_>, HostBytes<'_>)> {
+        Ok((self.describe()?, self.host_bytes()?))
+    }
+
     /// Which value this is.
     fn key(&self) -> Key {
         Key {
@@ -36,6 +42,11 @@ impl<T: TensorBackend> Source for Backend<'_, T> {
     #[inline]
     fn host_bytes(&self) -> Result<HostBytes<'_>> {
         self.0.host_bytes()
+    }
+
+    #[inline]
+    fn export(&self) -> Result<(Description<'_>, HostBytes<'_>)> {
+        self.0.export()
     }
 
     fn keep_alive(&self) -> Option<Box<dyn Any>> {

@@ -24,7 +24,7 @@ impl Visited<'_> {
     /// The length of the data in bytes, if the description makes sense and bytes that are lent are as many.
     pub(crate) fn consistent_len(&self) -> Option<usize> {
         let len = self.description.data_len().ok()?;
-        self.bytes.lent(len).is_ok().then_some(len)
+        self.bytes.lent(len, None).is_ok().then_some(len)
     }
 }
 

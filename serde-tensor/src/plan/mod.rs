@@ -13,6 +13,8 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+#[cfg(all(test, unix, feature = "tch"))]
+pub(crate) use fd::tests::Recorder;
 pub(crate) use numbering::Numbering;
 pub use owned::OwnedPlan;
 pub(crate) use sources::Source;

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use crate::backend::{HostBytes, Source};
 use crate::error::{Error, Result};
+use crate::ser::Options;
 use crate::wire::checksum;
 
 /// Bytes that travel as one segment.
@@ -70,16 +71,16 @@ impl Segment<'_> {
 
 impl<'a> Piece<'a> {
     /// The bytes of a tensor of `len` behind the first `skip`.
-    pub(super) fn of(bytes: HostBytes<'a>, len: usize, skip: usize, snapshot: bool) -> Result<Self> {
-        let Some(lent) = bytes.lent(len)? else {
-            if snapshot {
+    pub(super) fn of(bytes: HostBytes<'a>, len: usize, skip: usize, options: &Options) -> Result<Self> {
+        let Some(lent) = bytes.lent(len, options.unmodified)? else {
+            if options.snapshot {
                 let copy = Bytes::from(bytes.to_contiguous(len)?.into_owned());
                 return Ok(Self::Owned(copy.slice(skip..)));
             }
             return Ok(Self::Copied { bytes, len, skip });
         };
         Ok(match bytes.0 {
-            _ if snapshot => Self::Owned(Bytes::copy_from_slice(&lent[skip..])),
+            _ if options.snapshot => Self::Owned(Bytes::copy_from_slice(&lent[skip..])),
             Source::Shared(bytes) => Self::Shared { bytes, skip },
             _ => Self::Borrowed(&lent[skip..]),
         })

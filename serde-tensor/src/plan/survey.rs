@@ -67,7 +67,7 @@ fn group<'a>(found: Vec<Found<'a>>, options: &Options) -> Numbering<'a> {
         let shown: Vec<Place> = group.iter().map(|found| found.place(&group[0], index)).collect();
         let keys: Vec<Key> = group.iter().map(|found| found.tensor.key).collect();
         // What fails to be copied is left to fail where it is serialized, which knows its path.
-        if let Ok(segment) = merge(group, options.snapshot) {
+        if let Ok(segment) = merge(group, options) {
             segments.push(segment);
             for (key, place) in keys.into_iter().zip(shown) {
                 places.entry(key).or_default().push(place);
@@ -104,13 +104,13 @@ fn overlaps(first: &Found<'_>, end: u64, next: &Found<'_>) -> bool {
 }
 
 /// One segment of the bytes that a group of overlapping tensors shows, each byte once.
-fn merge(group: Vec<Found<'_>>, snapshot: bool) -> Result<Segment<'_>> {
+fn merge<'a>(group: Vec<Found<'a>>, options: &Options) -> Result<Segment<'a>> {
     let offsets: Vec<usize> = group.iter().map(|found| found.place(&group[0], 0).offset).collect();
     let mut segment = Segment::new(0);
     for (Found { tensor, len, .. }, offset) in group.into_iter().zip(offsets) {
         let skip = segment.len.saturating_sub(offset);
         if skip < len {
-            segment.pieces.push(Piece::of(tensor.bytes, len, skip, snapshot)?);
+            segment.pieces.push(Piece::of(tensor.bytes, len, skip, options)?);
             segment.len += len - skip;
         }
     }

@@ -8,6 +8,7 @@ mod tensor;
 
 use single::SinglePass;
 
+use crate::backend::Unmodified;
 use crate::call::encode::{self, Call};
 use crate::device::DeviceCopies;
 use crate::error::{Error, Result};
@@ -27,6 +28,8 @@ pub(crate) struct Options {
     pub(crate) checksums: bool,
     pub(crate) device_copies: DeviceCopies,
     pub(crate) snapshot: bool,
+    /// The caller's promise, if it was given.
+    pub(crate) unmodified: Option<Unmodified>,
     pub(crate) depth: usize,
 }
 
@@ -40,6 +43,7 @@ impl Default for Options {
             checksums: false,
             device_copies: DeviceCopies::default(),
             snapshot: false,
+            unmodified: None,
             depth: 128,
         }
     }

@@ -19,18 +19,14 @@ impl Serializer<'_> {
     pub(super) fn tensor<T: ?Sized + Serialize>(&mut self, payload: &T) -> Result<()> {
         let start = self.body.len();
         let limit = self.options.inline_limit;
-        let offer = match &self.segments {
-            Segments::Single(single) if single.ties_nothing() => Offer {
-                ask: Ask::Little,
-                limit,
-            },
-            Segments::Single(_) => Offer { ask: Ask::All, limit },
+        let (ask, limit) = match &self.segments {
+            Segments::Single(single) if single.ties_nothing() => (Ask::Little, limit),
+            Segments::Single(_) => (Ask::All, limit),
             // A plan's tensors are borrowed: nothing needs to keep them.
-            Segments::Plan(_) => Offer {
-                ask: Ask::All,
-                limit: usize::MAX,
-            },
+            Segments::Plan(_) => (Ask::All, usize::MAX),
         };
+        let unmodified = self.options.unmodified;
+        let offer = Offer { ask, limit, unmodified };
         let offer = offer.make();
         let written = payload.serialize(Narrow(TensorParts {
             serializer: self,

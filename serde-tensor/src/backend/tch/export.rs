@@ -1,12 +1,13 @@
 //! What a libtorch tensor says of itself, and its bytes.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use ::tch::Tensor;
 
 use super::layout::{self, Layout};
 use super::plain::Plain;
-use super::{fault, signed};
+use super::{address, fault, signed};
 use crate::backend::{Description, HostBytes, Storage};
 use crate::{Error, Result};
 
@@ -17,6 +18,9 @@ thread_local! {
     /// The buffer the pieces go through. Taken while it is used, since what receives them may send tensors of its own.
     static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
+
+/// What takes a tensor's bytes, piece by piece.
+pub(super) type Sink<'s> = dyn FnMut(&[u8]) -> Result<()> + 's;
 
 /// How a tensor's bytes lie in memory, and so how they travel.
 enum Form {
@@ -39,51 +43,105 @@ impl Form {
     }
 }
 
-pub(super) fn describe(tensor: &Tensor) -> Result<Description<'_>> {
-    let plain = Plain::of(tensor)?;
-    let description = Description::new(plain.dtype, &plain.shape)
-        .device(plain.device)
-        .requires_grad(tensor.requires_grad());
-    if let Form::Gathered = Form::of(&plain) {
-        return Ok(description);
-    }
-    let description = description.strides(&plain.strides);
-    Ok(match u64::try_from(tensor.data_ptr().addr()) {
-        // All of a device's memory is one space. Empty tensors are nowhere.
-        Ok(address) if address != 0 => description.storage(Storage { space: 0, address }),
-        _ => description,
-    })
+/// A tensor that can travel, looked at once.
+struct Seen<'t> {
+    tensor: &'t Tensor,
+    plain: Plain,
+    form: Form,
+    len: usize,
 }
 
-/// The bytes, copied piece by piece each time they are wanted.
+pub(super) fn describe(tensor: &Tensor) -> Result<Description<'_>> {
+    Ok(Seen::of(tensor)?.description())
+}
+
+/// The bytes, copied piece by piece each time they are wanted, or found where they are then.
 ///
-/// They are never lent: libtorch can change them, and where they are, behind a shared reference. What is held is an alias made by
+/// They are not lent: libtorch can change them, and where they are, behind a shared reference. What is held is an alias made by
 /// `detach`, which keeps its storage, shape and strides when the tensor is given others.
-pub(super) fn host_bytes(tensor: &Tensor) -> Result<HostBytes<'static>> {
-    let plain = Plain::of(tensor)?;
-    let elements = plain.elements()?;
-    if elements == 0 {
-        return Ok(HostBytes::borrowed(&[]));
+pub(super) fn host_bytes(tensor: &Tensor) -> Result<HostBytes<'_>> {
+    Seen::of(tensor)?.kept()
+}
+
+/// Both at once, for bytes that are read before anything else can happen to the tensor.
+pub(super) fn export(tensor: &Tensor) -> Result<(Description<'_>, HostBytes<'_>)> {
+    let seen = Seen::of(tensor)?;
+    Ok((seen.description(), seen.at_hand()?))
+}
+
+impl<'t> Seen<'t> {
+    fn of(tensor: &'t Tensor) -> Result<Self> {
+        let plain = Plain::of(tensor)?;
+        let len = plain.elements()?.checked_mul(plain.element_size());
+        Ok(Self {
+            tensor,
+            form: Form::of(&plain),
+            len: len.ok_or_else(too_long)?,
+            plain,
+        })
     }
-    let element = plain.element_size();
-    let len = elements.checked_mul(element).ok_or_else(too_long)?;
-    let alias = tensor.f_detach().map_err(unreadable)?;
-    let source = match Form::of(&plain) {
-        Form::Permuted => {
-            let elements = signed(elements)?;
-            alias.f_as_strided([elements], [1], None).map_err(unreadable)?
+
+    fn description(&self) -> Description<'t> {
+        let description = Description::new(self.plain.dtype, &self.plain.shape)
+            .device(self.plain.device)
+            .requires_grad(self.tensor.requires_grad());
+        if let Form::Gathered = self.form {
+            return description;
         }
-        // In their own order these are as long as in memory.
-        Form::RowMajor | Form::Gathered => alias,
-    };
-    let pieces = Pieces {
-        element,
-        lazy: plain.lazy,
-    };
-    Ok(HostBytes::copied(move |sink| {
-        let mut buffer = Borrowed::take(len.min(PIECE));
-        pieces.send(&source, len, &mut buffer.0, sink)
-    }))
+        let description = match self.form {
+            Form::Permuted => description.strides(&self.plain.strides),
+            Form::RowMajor | Form::Gathered => description,
+        };
+        match u64::try_from(self.plain.address) {
+            // All of a device's memory is one space. Empty tensors are nowhere.
+            Ok(address) if address != 0 => description.storage(Storage { space: 0, address }),
+            _ => description,
+        }
+    }
+
+    fn kept(&self) -> Result<HostBytes<'t>> {
+        if self.len == 0 {
+            return Ok(HostBytes::borrowed(&[]));
+        }
+        let alias = self.tensor.f_detach().map_err(unreadable)?;
+        let source = match self.form {
+            Form::Permuted => {
+                let elements = signed(self.len / self.plain.element_size())?;
+                alias.f_as_strided([elements], [1], None).map_err(unreadable)?
+            }
+            // In their own order these are as long as in memory.
+            Form::RowMajor | Form::Gathered => alias,
+        };
+        let copy = self.copier();
+        Ok(match self.form {
+            Form::RowMajor | Form::Permuted if self.plain.device.is_cpu() => {
+                address::addressed(Rc::new(source), self.len, copy)
+            }
+            _ => HostBytes::copied(move |sink| copy(&source, sink)),
+        })
+    }
+
+    /// Without an alias, if one read takes them all.
+    fn at_hand(&self) -> Result<HostBytes<'t>> {
+        match self.form {
+            Form::RowMajor if self.len <= PIECE && self.len > 0 && self.plain.device.is_cpu() => {
+                Ok(address::addressed(self.tensor, self.len, self.copier()))
+            }
+            _ => self.kept(),
+        }
+    }
+
+    fn copier(&self) -> impl Fn(&Tensor, &mut Sink<'_>) -> Result<()> + use<> {
+        let len = self.len;
+        let pieces = Pieces {
+            element: self.plain.element_size(),
+            lazy: self.plain.lazy,
+        };
+        move |source, sink| {
+            let mut buffer = Borrowed::take(len.min(PIECE));
+            pieces.send(source, len, &mut buffer.0, sink)
+        }
+    }
 }
 
 /// How the bytes of a tensor are read in row-major order.
@@ -95,13 +153,7 @@ struct Pieces {
 
 impl Pieces {
     /// Gives the `len` bytes of `view` to `sink`, cut along the outermost dims so that no piece exceeds the buffer.
-    fn send(
-        &self,
-        view: &Tensor,
-        len: usize,
-        buffer: &mut [u8],
-        sink: &mut dyn FnMut(&[u8]) -> Result<()>,
-    ) -> Result<()> {
+    fn send(&self, view: &Tensor, len: usize, buffer: &mut [u8], sink: &mut Sink<'_>) -> Result<()> {
         if len <= buffer.len() {
             self.read(view, &mut buffer[..len])?;
             return sink(&buffer[..len]);

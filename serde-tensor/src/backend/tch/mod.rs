@@ -41,9 +41,11 @@
 //!
 //! # Memory
 //!
-//! libtorch can change a tensor behind a shared reference, so its bytes are never lent: they are copied as they are when they are
-//! written, in pieces through a small buffer, from an alias that keeps their storage alive. If another thread writes to a tensor
-//! meanwhile, the message may have some of the old values and some of the new ones.
+//! libtorch can change a tensor behind a shared reference, so its bytes are not lent: they are copied as they are when they are
+//! written, in pieces through a small buffer, from an alias that keeps their storage alive; and
+//! `Plan::write_to_fd` gives their addresses to the operating system and copies nothing. If another thread writes to a tensor
+//! meanwhile, the message may have some of the old values and some of the new ones. Who promises that nobody does has them lent:
+//! [`Encoder::assume_unmodified`](crate::Encoder::assume_unmodified).
 //!
 //! A tensor that arrives has memory of libtorch's own, one for all tensors of a segment.
 //!
@@ -54,11 +56,12 @@
 
 // Which tensors can travel and what the others are: `plain`. libtorch's kinds, devices and strides: `kind`, `devices`,
 // `layout`. A tensor's description and its bytes: `export`. A tensor from what arrived, and what shares memory with it:
-// `import`, `segments`. The `unsafe` block: `memory`.
+// `import`, `segments`. The `unsafe` blocks: `address`, `memory`.
 
 #[cfg(target_endian = "big")]
 compile_error!("serde-tensor's feature `tch` takes libtorch's memory for little-endian, which it is not on this host");
 
+mod address;
 mod devices;
 mod export;
 mod import;
@@ -90,6 +93,10 @@ impl TensorBackend for Tensor {
 
     fn host_bytes(&self) -> Result<HostBytes<'_>> {
         export::host_bytes(self)
+    }
+
+    fn export(&self) -> Result<(Description<'_>, HostBytes<'_>)> {
+        export::export(self)
     }
 
     fn import(import: Import<'_>) -> Result<Imported<Self>> {

@@ -13,6 +13,8 @@ pub(super) struct Plain {
     pub(super) strides: Sizes,
     /// Its bytes are not its values yet: it is a view that conjugates or negates when it is read.
     pub(super) lazy: bool,
+    /// Of its first element; 0 for one that is empty.
+    pub(super) address: usize,
 }
 
 impl Plain {
@@ -52,8 +54,9 @@ impl Plain {
             shape: sizes(&tensor.size())?,
             strides: sizes(&tensor.stride())?,
             lazy: conjugate || negative,
+            address: tensor.data_ptr().addr(),
         };
-        if plain.elements()? > 0 && tensor.data_ptr().is_null() {
+        if plain.elements()? > 0 && plain.address == 0 {
             return Err(Error::backend(format!(
                 "a tensor of {kind:?} that has no memory cannot travel"
             )));
