@@ -19,6 +19,7 @@ pub(crate) struct Case {
     /// * `encode`: from the value into fresh memory; `encode-warm`: into memory used before.
     /// * `decode`: a value that owns all it holds; `decode-views`: one whose text and tensors are borrowed from the message.
     /// * `plan`: `Plan::new`; `write`: that, and writing the message to where it costs nothing; `read`: from a reader.
+    /// * `socket-warm`, `socket-fresh`: from value to value over a socket, into a buffer used before or a new one.
     pub(crate) operation: &'static str,
     /// Prepares everything, sees once that the result is right, and hands the meter the work alone.
     pub(crate) run: fn(&mut dyn Meter),

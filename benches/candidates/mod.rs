@@ -11,6 +11,8 @@ mod rkyv;
 mod rmp;
 mod safetensors;
 mod scan;
+#[cfg(unix)]
+mod socket;
 
 pub(crate) use case::{Case, Meter};
 
@@ -29,6 +31,8 @@ pub(crate) fn cases() -> Vec<Case> {
         tensors::<Batch>(),
         tensors::<State>(),
         ours::planned::<StateHundredth>(),
+        #[cfg(unix)]
+        socket::cases(),
         tensors::<Many>(),
         plain::<Records>(),
         bitcode::records(),

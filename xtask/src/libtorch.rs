@@ -71,6 +71,11 @@ impl Libtorch {
             .iter()
             .fold(step, |step, (name, value)| step.quiet_env(name, value))
     }
+
+    /// The command, run with it.
+    pub(crate) fn for_command(&self, command: &mut Command) {
+        command.envs(self.0.iter().map(|(name, value)| (name, value)));
+    }
 }
 
 /// Installs torch into a Python environment of its own. What an interrupted run left is used.

@@ -1,5 +1,6 @@
 //! Tasks of this repository, run as `cargo xtask <task>`.
 
+mod bench;
 mod ci;
 mod features;
 mod libtorch;
@@ -17,6 +18,8 @@ cargo xtask <task>
   test [NAME]   run all tests, documentation examples included, or those with NAME in their names; provides libtorch
   example NAME  run an example that needs libtorch: minilm
   ci            check formatting, lints, documentation, features, benchmarks and packages
+  bench-table   measure next to other formats and write docs/benchmarks.md; --only DATA, --quick (prints alone), --tch (libtorch's)
+  bench-guard   count instructions with valgrind and fail where they grew; --record writes benches/instructions.toml
 ";
 
 fn main() -> ExitCode {
@@ -36,6 +39,8 @@ fn run(task: Option<&str>, arguments: &[String]) -> Result {
     match task {
         Some("test") => test::run(arguments),
         Some("example") => test::example(arguments),
+        Some("bench-table") => bench::table(arguments),
+        Some("bench-guard") => bench::guard(arguments),
         Some("ci") if arguments.is_empty() => ci::run(),
         Some("ci") => Err("`ci` takes no arguments".to_owned()),
         None | Some("help" | "--help" | "-h") => {

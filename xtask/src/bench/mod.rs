@@ -1,0 +1,109 @@
+//! What is measured: `cargo xtask bench-table` and `cargo xtask bench-guard`.
+
+mod callgrind;
+mod candidate;
+mod counts;
+mod format;
+mod guard;
+mod page;
+mod table;
+mod targets;
+
+use std::time::{Duration, Instant};
+
+use candidate::{Case, Measured, Program};
+use counts::Counts;
+pub(crate) use guard::run as guard;
+
+use crate::step::Result;
+
+/// *state* is 248 MB: a run takes up to a second, and one process of it is one round of enough runs.
+const LARGE: &str = "state";
+
+/// How often, and for how long, a case is measured.
+struct Effort {
+    rounds: usize,
+    /// Of [`LARGE`]. The process takes three samples at least.
+    large_rounds: usize,
+    /// Seconds of one process, besides preparing the data.
+    seconds: f64,
+}
+
+const FULL: Effort = Effort {
+    rounds: 3,
+    large_rounds: 2,
+    seconds: 0.2,
+};
+
+const QUICK: Effort = Effort {
+    rounds: 1,
+    large_rounds: 1,
+    seconds: 0.02,
+};
+
+/// Measures, and writes the tables into `docs/benchmarks.md`: all but libtorch's, or those of one data set.
+pub(crate) fn table(arguments: &[String]) -> Result {
+    let mut only = None;
+    let (mut effort, mut write, mut libtorch) = (FULL, true, false);
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--quick" => (effort, write) = (QUICK, false),
+            "--tch" => libtorch = true,
+            "--only" => {
+                let name = arguments.next().ok_or("`--only` takes the name of a data set")?;
+                only = Some(name.as_str());
+            }
+            other => return Err(format!("`bench-table` takes --only, --quick and --tch, not `{other}`")),
+        }
+    }
+    let program = Program::build(libtorch)?;
+    let mut cases = program.cases()?;
+    cases.retain(|case| match only {
+        Some(data) => case.data == data,
+        None => case.data.starts_with("libtorch") == libtorch,
+    });
+    if cases.is_empty() {
+        return Err("there is no such data set; `candidate list` names all".to_owned());
+    }
+    let start = Instant::now();
+    let measured = measure(&program, &cases, &effort)?;
+    eprintln!("measured in {} s", start.elapsed().as_secs());
+    let mut parts = table::tables(&cases, &measured);
+    if only.is_none() && !libtorch {
+        let instructions = Counts::read().map_or_else(|_| String::new(), |counts| targets::instructions(&counts));
+        parts.push(("targets".to_owned(), targets::table(&measured) + &instructions));
+    }
+    for (name, table) in &parts {
+        println!("{name}\n\n{table}");
+    }
+    if write { page::write(&parts) } else { Ok(()) }
+}
+
+/// Measures each case in processes of its own: all cases once, then all again, so that a disturbance does not hit one alone.
+fn measure(program: &Program, cases: &[Case], effort: &Effort) -> Result<Measured> {
+    let mut measured = Measured::new();
+    let mut told = Instant::now();
+    for round in 0..effort.rounds.max(effort.large_rounds) {
+        for (index, case) in cases.iter().enumerate() {
+            let (rounds, seconds) = if case.data == LARGE {
+                (effort.large_rounds, 0.0)
+            } else {
+                (effort.rounds, effort.seconds)
+            };
+            if round >= rounds {
+                continue;
+            }
+            let numbers = program.measure(case, seconds)?;
+            measured
+                .entry(case.clone())
+                .and_modify(|before| *before = before.or(numbers))
+                .or_insert(numbers);
+            if told.elapsed() > Duration::from_secs(30) {
+                eprintln!("round {}: {} of {} cases", round + 1, index + 1, cases.len());
+                told = Instant::now();
+            }
+        }
+    }
+    Ok(measured)
+}
