@@ -5,6 +5,8 @@ mod bitcode;
 mod case;
 mod ciborium;
 mod copy;
+#[cfg(feature = "tch")]
+mod libtorch;
 mod ours;
 mod postcard;
 mod rkyv;
@@ -39,6 +41,8 @@ pub(crate) fn cases() -> Vec<Case> {
         plain::<Mesh>(),
         tensors::<MeshTensor>(),
         scan::cases(),
+        #[cfg(feature = "tch")]
+        libtorch::cases(),
     ]
     .concat()
 }
