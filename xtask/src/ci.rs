@@ -16,7 +16,7 @@ pub(crate) fn run() -> Result {
         .args(&features)
         .env("RUSTDOCFLAGS", "-D warnings")
         .run()?;
-    // libtorch's part, without libtorch: nothing is linked.
+    // libtorch's part, without libtorch: nothing is linked. And the benchmarks against other formats.
     Step::cargo("clippy --all-targets")
         .args(&on_paper())
         .args(&deny_warnings())
@@ -32,7 +32,7 @@ pub(crate) fn run() -> Result {
             .run()?;
     }
     // Without criterion's `--bench` each benchmark runs once, to see that it does.
-    Step::cargo("test --benches --package serde-tensor-suite").run()?;
+    Step::cargo("test --benches --package serde-tensor-suite --features peers").run()?;
     Step::cargo("package --package serde-tensor --package serde-tensor-derive --no-verify --allow-dirty").run()
 }
 
@@ -43,7 +43,7 @@ fn on_paper() -> [String; 6] {
         "--package",
         "serde-tensor-suite",
         "--features",
-        "serde-tensor-suite/tch,tch/doc-only",
+        "serde-tensor-suite/tch,serde-tensor-suite/peers,tch/doc-only",
     ]
     .map(str::to_owned)
 }
