@@ -1,11 +1,14 @@
 //! Decoding with options.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::backend::Memory;
+use crate::call::decode::held::Held;
 use crate::call::decode::{Options, default_options};
 use crate::de::Deserializer;
 use crate::device::{Device, OnMissing, Placement, Report};
@@ -65,6 +68,16 @@ impl Decoder {
         self.with(|options| options.detach = detach)
     }
 
+    /// Whether tensors that land on a device share one transfer there, and one piece of its memory. Default true.
+    ///
+    /// The first tensor bound for a device takes with it the segments that the call and the message put there, as far as can be told before
+    /// the fields that hold them are known. What a field's attribute then keeps on the CPU was moved for nothing, and takes memory
+    /// of the device as long as one of the others lives; `coalesce(false)` moves each tensor by itself. Which tensor types do so is
+    /// theirs to say: libtorch's do.
+    pub fn coalesce(self, coalesce: bool) -> Self {
+        self.with(|options| options.coalesce = coalesce)
+    }
+
     /// Decodes a value from a whole message.
     ///
     /// # Errors
@@ -103,6 +116,28 @@ impl Decoder {
         self.decode(&bytes, Some(bytes.clone()), true)
     }
 
+    /// Decodes a value from a whole message in memory of a tensor library's own, such as `serde_tensor::tch::Arena`:
+    /// that library's tensors share the memory, all others are copied out of it.
+    ///
+    /// Where serde buffers a part of the value (`flatten`, `untagged` and tagged enums), the bytes of its tensors are copied into the buffer, though
+    /// the tensors are then made of the memory as all others are.
+    ///
+    /// # Errors
+    ///
+    /// See [`Category`](crate::Category).
+    pub fn from_memory<T: DeserializeOwned>(&self, memory: impl Memory) -> Result<T> {
+        Ok(self.decode_held(Box::new(memory), false)?.0)
+    }
+
+    /// [`from_memory`](Self::from_memory), and what was decided for each tensor.
+    ///
+    /// # Errors
+    ///
+    /// See [`Category`](crate::Category).
+    pub fn from_memory_with_report<T: DeserializeOwned>(&self, memory: impl Memory) -> Result<(T, Report)> {
+        self.decode_held(Box::new(memory), true)
+    }
+
     /// Decodes a value from the message at the front of `bytes`, and returns what follows it.
     ///
     /// # Errors
@@ -135,20 +170,29 @@ impl Decoder {
         owner: Option<Bytes>,
         record: bool,
     ) -> Result<(T, Report)> {
-        let mut deserializer = Deserializer::open(bytes, Arc::clone(&self.options), owner, record)?;
-        let value = T::deserialize(&mut deserializer).map_err(|error| deserializer.locate(error, 0));
-        let ended = deserializer.check_end();
-        // A tensor's own error comes first: serde may have hidden it and gone on.
-        let report = deserializer.finish()?;
-        let value = value?;
-        ended?;
-        Ok((value, report))
+        read(Deserializer::open(bytes, Arc::clone(&self.options), owner, record)?)
+    }
+
+    fn decode_held<T: DeserializeOwned>(&self, memory: Box<dyn Memory>, record: bool) -> Result<(T, Report)> {
+        let held = Rc::new(Held::open(memory, &self.options.limits)?);
+        read(Deserializer::held(&held, Arc::clone(&self.options), record))
     }
 
     fn with(mut self, change: impl FnOnce(&mut Options)) -> Self {
         change(Arc::make_mut(&mut self.options));
         self
     }
+}
+
+/// Reads a whole message.
+fn read<'de, T: Deserialize<'de>>(mut deserializer: Deserializer<'de>) -> Result<(T, Report)> {
+    let value = T::deserialize(&mut deserializer).map_err(|error| deserializer.locate(error, 0));
+    let ended = deserializer.check_end();
+    // A tensor's own error comes first: serde may have hidden it and gone on.
+    let report = deserializer.finish()?;
+    let value = value?;
+    ended?;
+    Ok((value, report))
 }
 
 impl Default for Decoder {

@@ -47,7 +47,7 @@ const SLOW: usize = 1 << 20;
 impl TensorBackend for Slow {
     const HOST_ONLY: bool = true;
 
-    fn describe(&self) -> serde_tensor::Result<Description> {
+    fn describe(&self) -> serde_tensor::Result<Description<'_>> {
         Ok(Description::new(DType::U8, &[SLOW]))
     }
 

@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod arena;
 mod devices;
 mod example;
 mod gpu;
@@ -22,6 +23,7 @@ mod training;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_tensor::tch::Arena;
 use serde_tensor::{Decoder, Encoder, Tensor as HostTensor, TensorDeserialize, TensorSerialize};
 use tch::{Device, Kind, Tensor};
 
@@ -69,6 +71,11 @@ fn round_trips<T: TensorSerialize + Serialize + DeserializeOwned>(value: &T) -> 
             serde_tensor::from_slice(&moved[1..]).unwrap(),
             Decoder::new().detach(true).from_slice(&message).unwrap(),
             serde_tensor::from_reader(message.as_slice()).unwrap(),
+            serde_tensor::tch::from_reader(message.as_slice()).unwrap(),
+            Decoder::new()
+                .detach(true)
+                .from_memory(Arena::read(message.as_slice()).unwrap())
+                .unwrap(),
             serde_tensor::from_bytes(message.into()).unwrap(),
         ]
     };

@@ -103,7 +103,7 @@ fn the_path_leads_into_containers() {
 fn nothing_that_is_refused_makes_a_panic_or_upsets_the_next_message() {
     for _ in 0..3 {
         send_error(Tensor::new());
-        assert_eq!(super::sent(&iota(&[3])).len(), 30);
+        assert_eq!(super::sent(&iota(&[3])).len(), 42);
     }
 }
 

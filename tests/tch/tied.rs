@@ -26,6 +26,7 @@ fn arrivals(message: &[u8]) -> Vec<Two> {
         serde_tensor::from_slice(message).unwrap(),
         serde_tensor::from_slice(&moved[1..]).unwrap(),
         serde_tensor::from_reader(message).unwrap(),
+        serde_tensor::tch::from_reader(message).unwrap(),
         serde_tensor::from_bytes(message.to_vec().into()).unwrap(),
     ]
 }

@@ -7,17 +7,21 @@ mod description;
 mod host;
 mod host_bytes;
 mod import;
+mod memory;
 #[cfg(feature = "tch")]
 pub mod tch;
 
 pub use description::Description;
 pub use host_bytes::HostBytes;
-pub use import::{Import, Imported};
+pub use import::{Import, Imported, Segment};
+pub use memory::Memory;
 
 pub(crate) use host::HostOnly;
 pub(crate) use host_bytes::{Source, Unmodified};
+pub(crate) use import::Data;
 
 pub use crate::call::encode::Storage;
+pub use crate::call::planning::with_plan_state;
 
 use std::any::Any;
 
@@ -99,6 +103,13 @@ pub trait TensorBackend: Sized {
         None
     }
 
+    /// Whether tensors of the type can be made of this memory, without a copy: the type's [`import`](Self::import) then asks for
+    /// [`Import::memory`]. Other types get a copy.
+    fn shares(memory: &dyn Memory) -> bool {
+        let _ = memory;
+        false
+    }
+
     /// Something that keeps the tensor's storage from being freed, and its place from being used for another tensor.
     ///
     /// A single-pass writer ties tensors of one storage to one segment only if they return it.
@@ -131,6 +142,10 @@ impl<T: TensorBackend> Present for DevicesOf<T> {
 
     fn why_missing(&self, device: Device) -> Option<String> {
         T::why_missing(device)
+    }
+
+    fn shares(&self, memory: &dyn Memory) -> bool {
+        T::shares(memory)
     }
 }
 

@@ -83,6 +83,11 @@ impl Drop for Call {
     }
 }
 
+/// How many encoding calls are open on this thread.
+pub(crate) fn open_calls() -> usize {
+    with_stack(|stack| stack.calls.len()).unwrap_or(0)
+}
+
 /// Gives an error to serde as text, and keeps it as it is for this crate's serializer.
 pub(crate) fn fail<E: serde::ser::Error>(error: Error) -> E {
     let text = E::custom(error.message());

@@ -6,6 +6,7 @@
 
 pub(crate) mod decode;
 pub(crate) mod encode;
+pub(crate) mod planning;
 mod spans;
 
 use crate::device::{FieldDevice, Site};

@@ -98,13 +98,7 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
         match self.cursor.token()? {
             Token::Bytes(bytes) => visitor.visit_borrowed_bytes(bytes),
             Token::Array(len) => visitor.visit_byte_buf(self.collect_bytes(len)?),
-            Token::Ext(wire::ext::TENSOR, payload) => {
-                let mut elements = self.elements(payload)?;
-                match elements.as_bytes() {
-                    Some(bytes) => visitor.visit_borrowed_bytes(bytes),
-                    None => visitor.visit_seq(&mut elements),
-                }
-            }
+            Token::Ext(wire::ext::TENSOR, payload) => self.visit_bytes_of(payload, visitor),
             token => self.visit(token, visitor),
         }
     }
@@ -182,12 +176,7 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
                 bytes.end()?;
                 Ok(value)
             }
-            Token::Ext(wire::ext::TENSOR, payload) => {
-                let mut elements = self.elements(payload)?;
-                let value = visitor.visit_seq(&mut elements)?;
-                elements.end()?;
-                Ok(value)
-            }
+            Token::Ext(wire::ext::TENSOR, payload) => self.visit_elements(payload, visitor),
             token => self.visit(token, visitor),
         }
     }

@@ -4,21 +4,21 @@ use serde::de::value::{
     BoolDeserializer, F32Deserializer, F64Deserializer, I8Deserializer, I16Deserializer, I32Deserializer,
     I64Deserializer, U8Deserializer, U16Deserializer, U32Deserializer, U64Deserializer,
 };
-use serde::de::{DeserializeSeed, IntoDeserializer, SeqAccess};
+use serde::de::{DeserializeSeed, IntoDeserializer, SeqAccess, Visitor};
 
 use crate::error::{Error, Result};
 use crate::tensor::{DType, check_bool};
 use crate::wire::descriptor::Descriptor;
 
 /// The elements of a row-major tensor of one dim.
-pub(super) struct Elements<'de> {
+pub(super) struct Elements<'a> {
     dtype: DType,
-    left: &'de [u8],
+    left: &'a [u8],
 }
 
-impl<'de> Elements<'de> {
+impl<'a> Elements<'a> {
     /// The elements, if the tensor is one that a vector of numbers is written as.
-    pub(super) fn of(descriptor: &Descriptor, data: &'de [u8]) -> Result<Self> {
+    pub(super) fn of(descriptor: &Descriptor, data: &'a [u8]) -> Result<Self> {
         let dtype = descriptor.dtype;
         if descriptor.shape.len() != 1 || descriptor.strides.is_some() || size(dtype).is_none() {
             return Err(Error::data(format!(
@@ -39,16 +39,23 @@ impl<'de> Elements<'de> {
         Ok(Self { dtype, left: data })
     }
 
-    /// The elements of `u8` as the byte string that they are.
-    pub(super) fn as_bytes(&self) -> Option<&'de [u8]> {
-        (self.dtype == DType::U8).then_some(self.left)
+    /// Whether they are the byte string that their data is.
+    pub(super) fn is_bytes(&self) -> bool {
+        self.dtype == DType::U8
+    }
+
+    /// Hands all of them to a visitor.
+    pub(super) fn visit<'de, V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value> {
+        let value = visitor.visit_seq(&mut self)?;
+        self.end()?;
+        Ok(value)
     }
 
     fn count(&self) -> usize {
         size(self.dtype).map_or(0, |size| self.left.len() / size)
     }
 
-    pub(super) fn end(&self) -> Result<()> {
+    fn end(&self) -> Result<()> {
         match self.count() {
             0 => Ok(()),
             left => Err(Error::data(format!("{left} more elements than the type holds"))),
@@ -84,7 +91,7 @@ macro_rules! read {
     }};
 }
 
-impl<'de> SeqAccess<'de> for Elements<'de> {
+impl<'de> SeqAccess<'de> for Elements<'_> {
     type Error = Error;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {

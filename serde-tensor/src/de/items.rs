@@ -5,10 +5,12 @@ use serde::de::{Error as _, Unexpected, Visitor};
 use super::Deserializer;
 use super::access::{Entries, Items};
 use super::elements::Elements;
-use super::parts::TensorParts;
+use super::parts::{Data, TensorParts};
+use crate::call::decode::held::Held;
 use crate::error::{Error, Result};
 use crate::wire;
 use crate::wire::descriptor::{self, Descriptor, Place};
+use crate::wire::frame::Frame;
 use crate::wire::read::Token;
 
 impl<'de> Deserializer<'de> {
@@ -114,23 +116,65 @@ impl<'de> Deserializer<'de> {
 
     /// A tensor for a type that expects plain numbers.
     #[inline(never)]
-    pub(super) fn elements(&mut self, payload: &'de [u8]) -> Result<Elements<'de>> {
+    pub(super) fn visit_elements<V: Visitor<'de>>(&mut self, payload: &'de [u8], visitor: V) -> Result<V::Value> {
         let TensorParts { fields, data, .. } = self.tensor(payload)?;
         let descriptor = Descriptor::read(&mut &*fields, self.options.limits.rank)?;
-        Elements::of(&descriptor, data)
+        match data {
+            Data::Borrowed(data) => Elements::of(&descriptor, data)?.visit(visitor),
+            Data::Held(held, start, len) => Elements::of(&descriptor, &held.copy(start..start + len)?)?.visit(visitor),
+        }
+    }
+
+    /// [`visit_elements`](Self::visit_elements) for a type that takes bytes.
+    #[inline(never)]
+    pub(super) fn visit_bytes_of<V: Visitor<'de>>(&mut self, payload: &'de [u8], visitor: V) -> Result<V::Value> {
+        let TensorParts { fields, data, .. } = self.tensor(payload)?;
+        let descriptor = Descriptor::read(&mut &*fields, self.options.limits.rank)?;
+        match data {
+            Data::Borrowed(data) => {
+                let mut elements = Elements::of(&descriptor, data)?;
+                match elements.is_bytes() {
+                    true => visitor.visit_borrowed_bytes(data),
+                    false => visitor.visit_seq(&mut elements),
+                }
+            }
+            Data::Held(held, start, len) => {
+                let copy = held.copy(start..start + len)?;
+                let mut elements = Elements::of(&descriptor, &copy)?;
+                match elements.is_bytes() {
+                    true => visitor.visit_byte_buf(copy),
+                    false => visitor.visit_seq(&mut elements),
+                }
+            }
+        }
     }
 
     #[inline]
     fn tensor_parts(&mut self, payload: &'de [u8]) -> Result<TensorParts<'de>> {
         let (fields, place) = descriptor::split(payload)?;
         let (data, segment) = match place {
-            Place::Inline(data) => (data, None),
+            Place::Inline(data) => (Data::Borrowed(data), None),
+            Place::Segment { index, offset } if self.held.is_some() => {
+                let len = Descriptor::read(&mut &*fields, self.options.limits.rank)?.data_len()?;
+                (self.held_data(index, offset, len)?, None)
+            }
             Place::Segment { index, offset } => {
                 let (data, segment) = self.segment_part(fields, index, offset)?;
-                (data, Some(segment))
+                (Data::Borrowed(data), Some(segment))
             }
         };
-        Ok(TensorParts { fields, data, segment })
+        Ok(TensorParts {
+            fields,
+            data,
+            segment,
+            frame: segment.and(self.frame.as_ref()).map(Frame::bytes),
+        })
+    }
+
+    fn held_data(&self, index: u64, offset: u64, len: usize) -> Result<Data<'de>> {
+        let held = self.held.ok_or_else(|| Error::data("the message is gone"))?;
+        let range = Held::range(&held.spot(index, offset)?, len)?;
+        Ok(Data::Held(held, range.start, range.len()))
     }
 
     /// The data of a tensor in a segment, and the whole segment.

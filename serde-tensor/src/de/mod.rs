@@ -7,11 +7,13 @@ mod items;
 mod parts;
 mod variant;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::call::decode::{Call, Options, default_options};
+use crate::call::decode::held::Held;
+use crate::call::decode::{Call, Options, Whole, default_options};
 use crate::device::Report;
 use crate::error::{Error, Result};
 use crate::wire::frame::{Frame, MAGIC};
@@ -36,6 +38,8 @@ use crate::wire::{path, to_u64};
 pub struct Deserializer<'de> {
     cursor: Cursor<'de>,
     frame: Option<Frame<'de>>,
+    /// The message, where it lies in memory of a tensor library's own; `input` is then the body alone.
+    held: Option<&'de Rc<Held>>,
     /// Which segments' checksums were checked; empty where there are none.
     verified: Vec<bool>,
     /// The message and whatever follows it.
@@ -82,13 +86,38 @@ impl<'de> Deserializer<'de> {
         Ok(Self {
             cursor: Cursor::new(body, offset),
             frame,
+            held: None,
             verified,
             input,
             depth: limits.depth,
             some_at: None,
-            call: Call::enter(Arc::clone(&options), owner, body, offset, &input[..len], record),
+            call: Call::enter(
+                Arc::clone(&options),
+                owner,
+                body,
+                offset,
+                Whole::Bytes(&input[..len]),
+                record,
+            ),
             options,
         })
+    }
+
+    /// Opens a message that lies in memory of a tensor library's own.
+    pub(crate) fn held(held: &'de Rc<Held>, options: Arc<Options>, record: bool) -> Self {
+        let (body, offset) = held.body();
+        let whole = Whole::Held(Rc::clone(held));
+        Self {
+            cursor: Cursor::new(body, offset),
+            frame: None,
+            held: Some(held),
+            verified: Vec::new(),
+            input: body,
+            depth: options.limits.depth,
+            some_at: None,
+            call: Call::enter(Arc::clone(&options), None, body, offset, whole, record),
+            options,
+        }
     }
 
     /// Checks that the message ends where its value does, and that nothing follows it.
@@ -107,7 +136,7 @@ impl<'de> Deserializer<'de> {
         let rest = self.rest()?;
         match rest.len() {
             0 => Ok(()),
-            left => Err(left_over(left, to_u64(self.input.len() - left))),
+            left => Err(left_over(left, self.offset_of(left))),
         }
     }
 
@@ -118,6 +147,15 @@ impl<'de> Deserializer<'de> {
             None => Ok(left),
             Some(frame) if left.is_empty() => Ok(&self.input[frame.len()..]),
             Some(_) => Err(left_over(left.len(), self.cursor.offset_of(self.cursor.position()))),
+        }
+    }
+
+    /// The offset in the message of what is left, so many bytes of it.
+    fn offset_of(&self, left: usize) -> u64 {
+        let before = to_u64(self.input.len() - left);
+        match self.held {
+            Some(held) => held.body().1.saturating_add(before),
+            None => before,
         }
     }
 

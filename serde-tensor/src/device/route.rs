@@ -2,6 +2,7 @@
 
 use super::guard::Ambient;
 use super::{Device, FieldDevice, OnMissing, Pin, Placement, Rule};
+use crate::backend::Memory;
 use crate::error::{Error, Result};
 
 /// What a tensor, its field and its call say.
@@ -29,6 +30,10 @@ pub(crate) trait Present {
     fn available(&self) -> Vec<Device>;
     /// Why `device` is not there, if the type knows more than that.
     fn why_missing(&self, device: Device) -> Option<String>;
+    /// Whether tensors of the type can be made of a library's memory.
+    fn shares(&self, _: &dyn Memory) -> bool {
+        false
+    }
 }
 
 /// Where a tensor lands, and why.

@@ -15,12 +15,15 @@ mod source;
 mod visit;
 
 use std::borrow::Cow;
+use std::ops::Range;
+use std::rc::Rc;
 
 use serde::{Deserializer, Serializer};
 
-use crate::backend::{DevicesOf, Import, Imported, TensorBackend};
+use crate::backend::{Data, DevicesOf, Import, Imported, TensorBackend};
+use crate::call::decode::held::{Held, Spot};
 use crate::call::decode::{self, Context, Landed, addresses};
-use crate::device::{Device, Present, Request, Transfer, decide};
+use crate::device::{Device, Present, Request, Rule, Transfer, decide};
 use crate::error::{Error, Result};
 use crate::tensor::DType;
 use crate::wire::descriptor::Descriptor;
@@ -103,7 +106,7 @@ fn failed<E: serde::de::Error>(error: Error, at: Option<usize>) -> E {
 /// own, and nobody wants a report. `None` otherwise, also of what is wrong.
 #[inline]
 fn quick<'de>(raw: &Raw<'de>, at: Option<usize>, devices: &impl Present) -> Option<Import<'de>> {
-    let (Cow::Borrowed(data), true) = (&raw.data, devices.host_only()) else {
+    let (Cow::Borrowed(data), None, true) = (&raw.data, &raw.spot, devices.host_only()) else {
         return None;
     };
     let context = decode::context(at).filter(Context::needs_no_record)?;
@@ -113,9 +116,12 @@ fn quick<'de>(raw: &Raw<'de>, at: Option<usize>, devices: &impl Present) -> Opti
     }
     Some(Import {
         descriptor,
-        data: Cow::Borrowed(data),
+        data: Data::Message(Cow::Borrowed(data)),
         segment: raw.segment,
+        frame: raw.frame,
+        fields: raw.fields,
         device: Device::Cpu,
+        rule: Rule::HostOnly,
         context,
     })
 }
@@ -129,8 +135,17 @@ fn try_place<'de, T>(
 ) -> Result<T> {
     let context = decode::context(at).ok_or_else(|| Error::data("a tensor cannot be decoded while its thread ends"))?;
     let descriptor = raw.descriptor(context.max_rank)?;
-    let (data, segment) = (raw.data, raw.segment);
-    check_data(&context, descriptor.dtype, descriptor.data_len()?, &data)?;
+    let len = descriptor.data_len()?;
+    let (data, held) = match raw.spot {
+        None => {
+            check_data(&context, descriptor.dtype, len, &raw.data)?;
+            (raw.data, None)
+        }
+        Some(spot) => (
+            Cow::Borrowed(&[][..]),
+            Some(held_data(&context, descriptor.dtype, len, spot)?),
+        ),
+    };
     let decision = decide(
         &Request {
             recorded: descriptor.device,
@@ -143,7 +158,7 @@ fn try_place<'de, T>(
         devices,
     )?;
     if decision.is_fallback() {
-        context.fell_back(&decision, data.len(), || devices.why_missing(decision.wanted));
+        context.fell_back(&decision, len, || devices.why_missing(decision.wanted));
     }
     let report = context.recorder().map(|recorder| {
         let landed = Landed {
@@ -153,19 +168,30 @@ fn try_place<'de, T>(
             shape: descriptor.shape.clone(),
             recorded: descriptor.device,
             decision,
-            bytes: data.len(),
+            bytes: len,
             // Known when the tensor is there.
             transfer: Transfer::Copied,
         };
         (recorder, landed)
     });
-    let imported = import(Import {
+    let mut parts = Import {
+        data: Data::Message(data),
+        segment: raw.segment,
+        frame: raw.frame,
+        fields: raw.fields,
         descriptor,
-        data,
-        segment,
         device: decision.device,
+        rule: decision.rule,
         context,
-    })?;
+    };
+    if let Some((held, part, segment)) = held {
+        parts.data = if devices.shares(held.memory()) {
+            Data::Held { held, part, segment }
+        } else {
+            Data::Copied(parts.context.copy_held(&held, part, segment)?)
+        };
+    }
+    let imported = import(parts)?;
     if let Some((recorder, landed)) = report {
         recorder.landed(Landed {
             transfer: imported.transfer,
@@ -173,6 +199,19 @@ fn try_place<'de, T>(
         });
     }
     Ok(imported.tensor)
+}
+
+/// Where the data of a tensor lies in a library's memory: the memory, the data, and its segment.
+type HeldData = (Rc<Held>, Range<usize>, Range<usize>);
+
+/// [`check_data`] of data in a library's memory.
+fn held_data(context: &Context, dtype: DType, len: usize, spot: Spot) -> Result<HeldData> {
+    let held = context.held().ok_or_else(|| Error::data("the message is gone"))?;
+    let part = Held::range(&spot, len)?;
+    if dtype == DType::Bool {
+        context.check_held_bool(&held, &part)?;
+    }
+    Ok((held, part, spot.segment))
 }
 
 /// Descriptor and data may come from different places, so here is where they are held against each other.

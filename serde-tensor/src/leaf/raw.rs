@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use serde::de::{DeserializeSeed, Error as _, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::ByteString;
-use crate::call::decode::addresses;
+use crate::call::decode::held::Spot;
+use crate::call::decode::{self, addresses};
 use crate::error::{Error, Result};
 use crate::wire::descriptor::Descriptor;
 
@@ -19,6 +20,10 @@ pub(crate) struct Raw<'de> {
     pub(crate) data: Cow<'de, [u8]>,
     /// The segment of a frame that the data is a part of, where that is known.
     pub(crate) segment: Option<&'de [u8]>,
+    /// The whole frame, where that is known.
+    pub(crate) frame: Option<&'de [u8]>,
+    /// Where the data is, if it is in memory of a tensor library's own; `data` is then empty.
+    pub(crate) spot: Option<Spot>,
 }
 
 enum Description<'de> {
@@ -33,6 +38,8 @@ impl<'de> Raw<'de> {
             description: Description::Parsed(Box::new(descriptor)),
             data,
             segment: None,
+            frame: None,
+            spot: None,
         }
     }
 
@@ -46,6 +53,8 @@ impl<'de> Raw<'de> {
             description: Description::Bytes(fields),
             data,
             segment,
+            frame: None,
+            spot: None,
         }
     }
 
@@ -89,18 +98,32 @@ pub(super) fn content<'de, D: Deserializer<'de>, V: Visitor<'de>>(
     }
 }
 
-/// The data that follows a description in a tuple, and from this crate's deserializer the segment that it is a part of.
+/// The data that follows a description in a tuple, and from this crate's deserializer the segment and the frame that it is a part of.
 #[inline]
 pub(super) fn rest_of_tuple<'de, A: SeqAccess<'de>>(fields: Cow<'de, [u8]>, mut seq: A) -> Result<Raw<'de>, A::Error> {
+    if let Cow::Borrowed(borrowed) = fields
+        && let Some(spot) = decode::held(borrowed)
+    {
+        let spot = spot.map_err(A::Error::custom)?;
+        // Passed over, not asked for, so that it is not copied.
+        seq.next_element::<IgnoredAny>()?;
+        let mut raw = Raw::from_bytes(fields, Cow::Borrowed(&[]), None);
+        raw.spot = Some(spot);
+        return Ok(raw);
+    }
     let data = seq
         .next_element::<ByteString<'de>>()?
         .ok_or_else(|| A::Error::invalid_length(1, &"a tensor's description and data"))?;
     let segment = match seq.next_element::<ByteString<'de>>()? {
-        None => None,
-        Some(ByteString(Cow::Borrowed(segment))) if is_part(&data.0, segment) => Some(segment),
+        None => return Ok(Raw::from_bytes(fields, data.0, None)),
+        Some(ByteString(Cow::Borrowed(segment))) if is_part(&data.0, segment) => segment,
         Some(_) => return Err(A::Error::invalid_length(3, &"a tensor's description and data")),
     };
-    Ok(Raw::from_bytes(fields, data.0, segment))
+    let mut raw = Raw::from_bytes(fields, data.0, Some(segment));
+    if let Some(ByteString(Cow::Borrowed(frame))) = seq.next_element()? {
+        raw.frame = Some(frame);
+    }
+    Ok(raw)
 }
 
 /// Whether bytes lie inside others.

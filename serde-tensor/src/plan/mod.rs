@@ -22,6 +22,7 @@ pub(crate) use sources::Source;
 use segment::Segment;
 
 use crate::TensorSerialize;
+use crate::call::planning::Planning;
 use crate::error::{Error, Result};
 use crate::ser::{Options, Serializer};
 use crate::wire::frame::{ENTRY_LEN, Entry, HEADER_LEN, Header};
@@ -77,8 +78,10 @@ impl<'a> Plan<'a> {
     }
 
     pub(crate) fn with_options<T: ?Sized + TensorSerialize>(value: &'a T, options: &Options) -> Result<Self> {
+        let planning = Planning::begin();
         let numbering = survey::survey(value, options)?;
         let mut serializer = Serializer::planned(options.clone(), numbering);
+        planning.encode();
         value
             .serialize_tensors(&mut serializer)
             .map_err(|error| serializer.locate(error))?;

@@ -119,7 +119,7 @@ pub(crate) fn data_len(dtype: DType, shape: &[usize], strides: Option<&[usize]>)
 pub(crate) fn check_bool(bytes: &[u8]) -> Result<()> {
     match not_bool(bytes) {
         None => Ok(()),
-        Some(at) => Err(no_bool(bytes, at)),
+        Some(at) => Err(no_bool(bytes[at], at)),
     }
 }
 
@@ -136,8 +136,7 @@ pub(crate) fn not_bool(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The error of a `bool` tensor whose byte at `at` is neither 0 nor 1.
-pub(crate) fn no_bool(bytes: &[u8], at: usize) -> Error {
-    let byte = bytes.get(at).copied().unwrap_or_default();
+pub(crate) fn no_bool(byte: u8, at: usize) -> Error {
     Error::data(format!("element {at} of a bool tensor is {byte}, neither 0 nor 1"))
 }
 

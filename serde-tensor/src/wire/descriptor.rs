@@ -296,6 +296,15 @@ pub(crate) fn split(payload: &[u8]) -> Result<(&[u8], Place<'_>)> {
     Ok((fields, place))
 }
 
+/// The segment that a tensor's data is in and its offset there, from the front of what follows its fields; `None` of an inline
+/// tensor. `form` is the byte in front of the fields.
+pub(crate) fn place(form: u8, mut rest: &[u8]) -> Result<Option<(u64, u64)>> {
+    match form {
+        SEGMENT => Ok(Some((varint::read(&mut rest)?, varint::read(&mut rest)?))),
+        _ => Ok(None),
+    }
+}
+
 /// Passes over the fields at the front of `bytes`.
 #[inline]
 fn skip(bytes: &mut &[u8]) -> Result<()> {

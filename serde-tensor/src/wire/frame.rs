@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::front::entry;
 use super::{checksum::crc32c, to_u64};
 use crate::error::{Error, Result};
 
@@ -190,24 +191,10 @@ impl<'de> Frame<'de> {
             ))
             .at(8));
         };
-        if usize::try_from(header.segments).map_or(true, |count| count > max_segments) {
-            return Err(Error::limit(format!(
-                "a frame of {} segments, above the limit of {max_segments}",
-                header.segments
-            ))
-            .at(40));
-        }
         let body = section(header.body_offset, header.body_len)?;
-        let table_len = u64::from(header.segments) * to_u64(ENTRY_LEN);
-        let table = &bytes[section(header.table_offset, table_len)?];
-        if header.checksums {
-            let found = crc32c(&[&start[..CHECKSUM_AT], &bytes[body.clone()], table]);
-            if found != header.checksum {
-                return Err(mismatch("the header, body and table", header.checksum, found).at(44));
-            }
-        }
+        let table = &bytes[section(header.table_offset, table_len(&header, max_segments)?)?];
+        check_front(&header, start, &bytes[body.clone()], table)?;
         let (table, _) = table.as_chunks();
-        check_table(&header, table)?;
         Ok(Self {
             bytes,
             table,
@@ -218,6 +205,10 @@ impl<'de> Frame<'de> {
 
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
+    }
+
+    pub(crate) fn bytes(&self) -> &'de [u8] {
+        self.bytes
     }
 
     pub(crate) fn body(&self) -> Range<usize> {
@@ -250,15 +241,40 @@ impl<'de> Frame<'de> {
     }
 
     fn entry(&self, index: u64) -> Result<Entry> {
-        usize::try_from(index)
-            .ok()
-            .and_then(|index| self.table.get(index))
-            .map(Entry::read)
-            .ok_or_else(|| {
-                let count = self.table.len();
-                Error::syntax(format!("a tensor names segment {index} of {count}"))
-            })
+        entry(self.table, index)
     }
+}
+
+/// The body of a frame that was opened before, and the number of its segments.
+pub(crate) fn body(frame: &[u8]) -> Option<(&[u8], usize)> {
+    let header = frame.first_chunk::<HEADER_LEN>()?;
+    let [offset, len] = [16, 24].map(|at| u64::from_le_bytes(array(header, at)));
+    let body = section(offset, len).ok().and_then(|body| frame.get(body))?;
+    let segments = usize::try_from(u32::from_le_bytes(array(header, 40))).ok()?;
+    Some((body, segments))
+}
+
+/// The length of the table in bytes, if it has no more rows than a frame may.
+pub(super) fn table_len(header: &Header, max_segments: usize) -> Result<u64> {
+    if usize::try_from(header.segments).map_or(true, |count| count > max_segments) {
+        return Err(Error::limit(format!(
+            "a frame of {} segments, above the limit of {max_segments}",
+            header.segments
+        ))
+        .at(40));
+    }
+    Ok(u64::from(header.segments) * to_u64(ENTRY_LEN))
+}
+
+/// Checks header, body and table against their checksum, and the table.
+pub(super) fn check_front(header: &Header, start: &[u8; HEADER_LEN], body: &[u8], table: &[u8]) -> Result<()> {
+    if header.checksums {
+        let found = crc32c(&[&start[..CHECKSUM_AT], body, table]);
+        if found != header.checksum {
+            return Err(mismatch("the header, body and table", header.checksum, found).at(44));
+        }
+    }
+    check_table(header, table.as_chunks().0)
 }
 
 /// Segments are aligned, ascend without overlap, and lie inside the data section.
@@ -292,14 +308,14 @@ fn check_table(header: &Header, table: &[[u8; ENTRY_LEN]]) -> Result<()> {
 }
 
 #[cold]
-fn mismatch(what: &str, stated: u32, found: u32) -> Error {
+pub(super) fn mismatch(what: &str, stated: u32, found: u32) -> Error {
     Error::syntax(format!(
         "the checksum of {what} is {found:#010x}, the message says {stated:#010x}"
     ))
 }
 
 /// A section that was checked to lie inside a frame in memory, so it fits the address space.
-fn section(offset: u64, len: u64) -> Result<Range<usize>> {
+pub(super) fn section(offset: u64, len: u64) -> Result<Range<usize>> {
     match (usize::try_from(offset), usize::try_from(offset + len)) {
         (Ok(start), Ok(end)) => Ok(start..end),
         _ => Err(Error::limit("a section exceeds the address space")),

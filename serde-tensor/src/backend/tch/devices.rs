@@ -18,6 +18,10 @@ static VULKAN: LazyLock<bool> = LazyLock::new(utils::has_vulkan);
 
 /// The device on which a tensor is.
 pub(super) fn device_of(tensor: &::tch::Tensor) -> Result<Device> {
+    #[cfg(test)]
+    if let Some(device) = simulated::device_of(tensor) {
+        return Ok(device);
+    }
     match tensor.device() {
         ::tch::Device::Cpu => Ok(Device::Cpu),
         ::tch::Device::Cuda(index) if *ROCM => Ok(Device::Rocm(index)),
@@ -34,6 +38,10 @@ pub(super) fn to_tch(device: Device) -> Result<::tch::Device> {
     if !is_available(device) {
         return Err(Error::backend(format!("libtorch has no device {device}")));
     }
+    #[cfg(test)]
+    if simulated::are_there() {
+        return Ok(::tch::Device::Cpu);
+    }
     match device {
         Device::Cpu => Ok(::tch::Device::Cpu),
         Device::Cuda(index) | Device::Rocm(index) => Ok(::tch::Device::Cuda(index)),
@@ -44,6 +52,10 @@ pub(super) fn to_tch(device: Device) -> Result<::tch::Device> {
 }
 
 pub(super) fn is_available(device: Device) -> bool {
+    #[cfg(test)]
+    if simulated::are_there() {
+        return matches!(device, Device::Cpu | Device::Cuda(0 | 1));
+    }
     match device {
         Device::Cpu => true,
         Device::Cuda(index) => index < *GPUS && !*ROCM,
@@ -85,6 +97,57 @@ fn why_no_gpu(linked: bool, gpus: usize) -> String {
         }
         (true, 0) => "libtorch_cuda is linked, and sees no GPU".to_owned(),
         (true, gpus) => format!("libtorch sees {gpus} GPU{}", if gpus == 1 { "" } else { "s" }),
+    }
+}
+
+/// Two GPUs whose memory is the host's, so that what moves tensors to and from devices runs, and is counted, where there is none.
+#[cfg(test)]
+pub(super) mod simulated {
+    use std::cell::RefCell;
+    use std::collections::HashMap;
+
+    use ::tch::Tensor;
+
+    use crate::Device;
+
+    thread_local! {
+        /// Where tensors are, by the address of their memory.
+        static GPUS: RefCell<Option<HashMap<usize, Device>>> = const { RefCell::new(None) };
+    }
+
+    /// The GPUs are there, on this thread, while this lives.
+    pub(in crate::backend::tch) struct Gpus(());
+
+    impl Gpus {
+        pub(in crate::backend::tch) fn plug_in() -> Self {
+            GPUS.set(Some(HashMap::new()));
+            Self(())
+        }
+
+        /// Says that a tensor's memory is a device's.
+        pub(in crate::backend::tch) fn put(tensor: &Tensor, device: Device) {
+            GPUS.with_borrow_mut(|gpus| {
+                gpus.get_or_insert_default().insert(storage(tensor), device);
+            });
+        }
+    }
+
+    impl Drop for Gpus {
+        fn drop(&mut self) {
+            GPUS.set(None);
+        }
+    }
+
+    pub(super) fn are_there() -> bool {
+        GPUS.with_borrow(Option::is_some)
+    }
+
+    pub(super) fn device_of(tensor: &Tensor) -> Option<Device> {
+        GPUS.with_borrow(|gpus| gpus.as_ref()?.get(&storage(tensor)).copied())
+    }
+
+    fn storage(tensor: &Tensor) -> usize {
+        tensor.as_strided([1], [1], 0).data_ptr().addr()
     }
 }
 

@@ -7,12 +7,15 @@ use ::tch::Tensor;
 
 use super::layout::{self, Layout};
 use super::plain::Plain;
-use super::{address, fault, signed};
+use super::{address, fault, gather, signed, transfer};
 use crate::backend::{Description, HostBytes, Storage};
 use crate::{Error, Result};
 
 /// How many bytes are copied at once: few enough to stay in cache until they are passed on.
 const PIECE: usize = 128 * 1024;
+
+/// [`PIECE`] of a tensor on a device: a transfer takes time by itself.
+const DEVICE_PIECE: usize = 4 << 20;
 
 thread_local! {
     /// The buffer the pieces go through. Taken while it is used, since what receives them may send tensors of its own.
@@ -112,6 +115,12 @@ impl<'t> Seen<'t> {
             // In their own order these are as long as in memory.
             Form::RowMajor | Form::Gathered => alias,
         };
+        let device = self.plain.device;
+        if !device.is_cpu()
+            && let Some(bytes) = gather::join(self.tensor, &source, device, self.len, self.plain.lazy)
+        {
+            return Ok(bytes);
+        }
         let copy = self.copier();
         Ok(match self.form {
             Form::RowMajor | Form::Permuted if self.plain.device.is_cpu() => {
@@ -136,9 +145,11 @@ impl<'t> Seen<'t> {
         let pieces = Pieces {
             element: self.plain.element_size(),
             lazy: self.plain.lazy,
+            remote: !self.plain.device.is_cpu(),
         };
+        let most = if pieces.remote { DEVICE_PIECE } else { PIECE };
         move |source, sink| {
-            let mut buffer = Borrowed::take(len.min(PIECE));
+            let mut buffer = Borrowed::take(len.min(most));
             pieces.send(source, len, &mut buffer.0, sink)
         }
     }
@@ -149,6 +160,8 @@ struct Pieces {
     /// The size of an element in bytes.
     element: usize,
     lazy: bool,
+    /// They are on a device.
+    remote: bool,
 }
 
 impl Pieces {
@@ -181,6 +194,9 @@ impl Pieces {
         if view.data_ptr().is_null() {
             return Err(Error::backend("a tensor lost its memory while it was being sent"));
         }
+        if self.remote {
+            transfer::count(out.len());
+        }
         let elements = out.len() / self.element;
         let copied = if self.lazy {
             let resolved = view.f_resolve_conj().and_then(|view| view.f_resolve_neg());
@@ -193,11 +209,11 @@ impl Pieces {
 }
 
 /// The thread's buffer, given back on drop.
-struct Borrowed(Vec<u8>);
+pub(super) struct Borrowed(pub(super) Vec<u8>);
 
 impl Borrowed {
     /// At least as long as asked for.
-    fn take(len: usize) -> Self {
+    pub(super) fn take(len: usize) -> Self {
         let mut buffer = BUFFER.try_with(Cell::take).unwrap_or_default();
         if buffer.len() < len {
             buffer.resize(len, 0);
@@ -215,7 +231,7 @@ impl Drop for Borrowed {
 }
 
 #[cold]
-fn unreadable(error: ::tch::TchError) -> Error {
+pub(super) fn unreadable(error: ::tch::TchError) -> Error {
     fault("libtorch cannot read the tensor", error)
 }
 

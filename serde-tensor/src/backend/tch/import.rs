@@ -1,10 +1,14 @@
 //! A libtorch tensor from what arrived. Everything is checked before libtorch is called: its functions trust, and its
 //! errors cost milliseconds.
 
-use ::tch::{Device, Kind, Tensor};
+use std::borrow::Cow;
 
+use ::tch::{Kind, Tensor};
+
+use super::arena::Arena;
 use super::segments::Segments;
-use super::{devices, fault, kind, memory, signed};
+use super::transfer::{self, Target};
+use super::{fault, kind, memory, signed};
 use crate::backend::{Import, Imported};
 use crate::{Error, Result, Transfer};
 
@@ -15,25 +19,57 @@ pub(super) struct Wanted {
     pub(super) element: usize,
     size: Vec<i64>,
     strides: Option<Vec<i64>>,
-    pub(super) device: Device,
+    pub(super) target: Target,
     pub(super) requires_grad: bool,
 }
 
 pub(super) fn import(import: &Import<'_>) -> Result<Imported<Tensor>> {
     let wanted = Wanted::of(import)?;
-    let tied = import.segment().and_then(|(segment, offset)| {
-        import.with_state(|segments: &mut Segments| segments.tensor(&wanted, segment, offset, import))
-    });
-    let tensor = match tied {
+    if wanted.target.is_remote() {
+        let tensor = match on_device(&wanted, import)? {
+            Some(tensor) => tensor,
+            None => wanted.copy(import)?,
+        };
+        return Ok(Imported::new(tensor, Transfer::HostToDevice));
+    }
+    if let Some((arena, offset)) = import.memory::<Arena>()
+        && !import.is_detached()
+        && offset.is_multiple_of(wanted.element)
+    {
+        let view = |segments: &mut Segments| segments.in_message(&wanted, arena, offset, import);
+        if let Some(tensor) = import.with_state(view) {
+            return Ok(Imported::new(tensor?, Transfer::Shared));
+        }
+    }
+    Ok(Imported::copied(match tied(&wanted, import) {
         Some(tensor) => tensor?,
         None => wanted.copy(import)?,
+    }))
+}
+
+/// A tensor that shares the copy of its segment with others.
+///
+/// Elements lie at multiples of their size in libtorch's memory, as they did where they came from; in a segment that another tensor
+/// begins they need not, and then the tensor has memory of its own. So below.
+fn tied(wanted: &Wanted, import: &Import<'_>) -> Option<Result<Tensor>> {
+    let (segment, offset) = import.segment()?;
+    let bytes = segment.bytes()?;
+    if !offset.is_multiple_of(wanted.element) {
+        return None;
+    }
+    import.with_state(|segments: &mut Segments| segments.tied(wanted, &segment, bytes, offset, import))
+}
+
+/// A tensor that moved to its device together with others.
+fn on_device(wanted: &Wanted, import: &Import<'_>) -> Result<Option<Tensor>> {
+    let Some((segment, offset)) = import.place().filter(|_| !import.is_detached()) else {
+        return Ok(None);
     };
-    let transfer = if wanted.device == Device::Cpu {
-        Transfer::Copied
-    } else {
-        Transfer::HostToDevice
-    };
-    Ok(Imported::new(tensor, transfer))
+    if !offset.is_multiple_of(wanted.element) {
+        return Ok(None);
+    }
+    let moved = import.with_state(|segments: &mut Segments| segments.on_device(wanted, &segment, offset, import));
+    moved.transpose().map(Option::flatten)
 }
 
 impl Wanted {
@@ -61,31 +97,51 @@ impl Wanted {
                         .collect()
                 })
                 .transpose()?,
-            device: devices::to_tch(import.device())?,
+            target: Target::of(import.device())?,
             requires_grad: import.requires_grad(),
         })
     }
 
     /// The tensor, in memory of its own.
     pub(super) fn copy(&self, import: &Import<'_>) -> Result<Tensor> {
-        let bytes = import.bytes();
-        import.account(bytes.len())?;
-        let mut tensor = match &self.strides {
-            None => memory::filled(self.kind, &self.size, bytes)?,
-            Some(strides) => {
-                let elements = signed(bytes.len() / self.element)?;
-                let mut tensor = memory::filled(self.kind, &[elements], bytes)?;
-                // Its bounds are checked.
-                let _same = tensor.f_as_strided_(&self.size, strides, 0).map_err(refused)?;
-                tensor
-            }
-        };
-        if self.device != Device::Cpu {
-            tensor = tensor
-                .f_to_device_(self.device, self.kind, false, false)
-                .map_err(refused)?;
+        import.account(import.len())?;
+        if let Some((arena, offset)) = import.memory::<Arena>() {
+            let flat = self.copy_out(&arena.part(offset, import.len())?)?;
+            return self.view(&self.moved(flat)?, 0);
         }
+        let bytes = import.bytes();
+        if let (None, false) = (&self.strides, self.target.is_remote()) {
+            return self.finish(memory::filled(self.kind, &self.size, bytes)?);
+        }
+        let elements = signed(bytes.len() / self.element)?;
+        let mut tensor = self.moved(memory::filled(self.kind, &[elements], bytes)?)?;
+        let strides = self.strides();
+        // Its bounds are checked.
+        let _same = tensor.f_as_strided_(&self.size, &*strides, 0).map_err(refused)?;
         self.finish(tensor)
+    }
+
+    /// Bytes, copied by libtorch into new memory, as elements in a row.
+    fn copy_out(&self, bytes: &Tensor) -> Result<Tensor> {
+        let mut copy = memory::filled(Kind::Uint8, &[signed(bytes.numel())?], &[])?;
+        copy.f_copy_(bytes).map_err(refused)?;
+        copy.f_view_dtype(self.kind).map_err(refused)
+    }
+
+    /// A flat tensor that nobody else has, on the device.
+    fn moved(&self, flat: Tensor) -> Result<Tensor> {
+        if self.target.is_remote() {
+            transfer::send(&flat, self.kind, self.target)
+        } else {
+            Ok(flat)
+        }
+    }
+
+    fn strides(&self) -> Cow<'_, [i64]> {
+        match &self.strides {
+            Some(strides) => Cow::Borrowed(strides),
+            None => Cow::Owned(row_major_strides(&self.size)),
+        }
     }
 
     /// The tensor as a view of `flat`, which is one-dimensional, of the same kind, and on the same device.
@@ -94,16 +150,9 @@ impl Wanted {
     /// the backward pass of another.
     pub(super) fn view(&self, flat: &Tensor, first: usize) -> Result<Tensor> {
         let mut tensor = flat.f_data().map_err(refused)?;
-        let row_major;
-        let strides = match &self.strides {
-            Some(strides) => strides,
-            None => {
-                row_major = row_major_strides(&self.size);
-                &row_major
-            }
-        };
+        let strides = self.strides();
         let _same = tensor
-            .f_as_strided_(&self.size, strides, signed(first)?)
+            .f_as_strided_(&self.size, &*strides, signed(first)?)
             .map_err(refused)?;
         self.finish(tensor)
     }

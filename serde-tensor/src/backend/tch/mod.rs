@@ -44,43 +44,75 @@
 //! libtorch can change a tensor behind a shared reference, so its bytes are not lent: they are copied as they are when they are
 //! written, in pieces through a small buffer, from an alias that keeps their storage alive; and
 //! `Plan::write_to_fd` gives their addresses to the operating system and copies nothing. If another thread writes to a tensor
-//! meanwhile, the message may have some of the old values and some of the new ones. Who promises that nobody does has them lent:
+//! meanwhile, the message may have some of the old values and some of the new ones (of a device's small tensors a plan copies several at once). Who promises that nobody does has them lent:
 //! [`Encoder::assume_unmodified`](crate::Encoder::assume_unmodified).
 //!
-//! A tensor that arrives has memory of libtorch's own, one for all tensors of a segment.
+//! A tensor that arrives lies in libtorch's own memory. Which, and after how many copies:
+//!
+//! | decoded by | memory | copies of its bytes |
+//! |---|---|---|
+//! | `from_slice`, `from_bytes`, `from_reader` | its own, or one for all tensors of a segment that several name | one |
+//! | [`from_reader`] of this module, [`Decoder::from_memory`](crate::Decoder::from_memory) of an [`Arena::read`] | what the message was read into, for all of its segments; freed with the last tensor | none after the read |
+//! | `Decoder::from_memory` of an [`Arena::map`] | the file's pages, private to this process | none, until a tensor is written to: then the system copies the page |
+//! | each of these, inline or with [`Decoder::detach`](crate::Decoder::detach) | its own | one |
+//! | each of these, onto a device | one piece of the device's for all segments that go there | one into pinned memory on the host, one to the device |
+//! | the same with `detach`, inline, or with [`Decoder::coalesce(false)`](crate::Decoder::coalesce) | the device's, its own or its segment's | one to the device each |
+//!
+//! [`Report`](crate::Report) says which it was: `copied`, `shared` (with the memory of the message) or `host to device`. Tensors that share
+//! memory have a version counter each, so a step on one does not disturb the backward pass of another. Tensors of other types in the same value,
+//! the crate's own among them, are copied out of an `Arena`: a borrow of its bytes would not survive what libtorch may do to them.
 //!
 //! # Devices
 //!
 //! Which devices there are is asked of libtorch when a tensor is first bound for one, and then remembered. A program
 //! does not link `libtorch_cuda` by itself, and without it libtorch sees no GPU: the README says how to link it.
+//!
+//! The first tensor that lands on a device takes with it all segments of tensors that the call, the sender's pin, the guard and so on
+//! put there: one transfer for up to 64 MiB, through pinned memory that is kept for the next. What fields ask for is not known before they
+//! are read. So if it was a field's attribute that put it there, all segments go along that the sender did not pin to the CPU; and what
+//! a field then keeps on the CPU, or the crate's own tensors are, has moved for nothing, and takes up the device's memory as long as one of
+//! the others lives. `Decoder::coalesce(false)` is for values where that is much.
+//!
+//! A [`Plan`](crate::Plan) gathers tensors of up to 64 KiB on their device and brings them down together, up to 4 MiB at a time, when the first of them is
+//! written. `to_vec`, which sees one tensor at a time, brings each down by itself.
 
 // Which tensors can travel and what the others are: `plain`. libtorch's kinds, devices and strides: `kind`, `devices`,
 // `layout`. A tensor's description and its bytes: `export`. A tensor from what arrived, and what shares memory with it:
-// `import`, `segments`. The `unsafe` blocks: `address`, `memory`.
+// `import`, `segments`. Messages in libtorch's memory: `arena`, `mapped`, `buffer`. To and from devices: `transfer`, `staging`, `gather`. The
+// `unsafe` blocks: `address`, `memory`, `buffer`, `staging`.
 
 #[cfg(target_endian = "big")]
 compile_error!("serde-tensor's feature `tch` takes libtorch's memory for little-endian, which it is not on this host");
 
 mod address;
+mod arena;
+mod buffer;
 mod devices;
 mod export;
+mod gather;
 mod import;
 mod kind;
 mod layout;
+mod mapped;
 mod memory;
 mod plain;
 mod segments;
+mod staging;
 mod state_dict;
+#[cfg(test)]
+mod tests;
+mod transfer;
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::borrow::Cow;
 
 use ::tch::{TchError, Tensor};
 use smallvec::SmallVec;
 
+pub use arena::{Arena, from_reader};
 pub use state_dict::StateDict;
 
-use super::{Description, HostBytes, Import, Imported, TensorBackend};
+use super::{Description, HostBytes, Import, Imported, Memory, TensorBackend};
 use crate::{Device, Error, Result};
 
 /// A shape or strides.
@@ -113,6 +145,10 @@ impl TensorBackend for Tensor {
 
     fn why_missing(device: Device) -> Option<String> {
         devices::why_missing(device)
+    }
+
+    fn shares(memory: &dyn Memory) -> bool {
+        memory.type_id() == TypeId::of::<Arena>()
     }
 
     // A `shallow_clone` would follow the tensor to other memory.

@@ -1,35 +1,43 @@
-//! The segments of a message that tensors were made from, for as long as the call lasts: what names one segment shares
-//! memory, as it did where it came from.
+//! The memory that tensors of one message share, for as long as the call lasts: what names one segment shares memory, as it did
+//! where it came from.
 
 use std::collections::HashMap;
 
-use ::tch::{Device, Kind, Tensor};
+use ::tch::{Kind, Tensor};
 
-use super::import::{Wanted, refused};
+use super::arena::Arena;
+use super::import::Wanted;
+use super::transfer::{self, Target};
 use super::{fault, memory, signed};
 use crate::Result;
-use crate::backend::Import;
+use crate::backend::{Import, Segment};
 
-/// An arena is viewed as elements of up to 16 bytes, so its length is a multiple of that.
-const ARENA_UNIT: usize = 16;
+/// A region is viewed as elements of up to 16 bytes, so its length is a multiple of that.
+const UNIT: usize = 16;
 
-/// By the address of a segment's bytes in the message, their number, and the device.
+/// The memory of a message's tensors.
 #[derive(Default)]
-pub(super) struct Segments(HashMap<(usize, usize, Device), Segment>);
+pub(super) struct Segments {
+    /// Where a segment, by its place in the message, is on a device: which region, and where in it.
+    places: HashMap<(usize, Target), (usize, usize)>,
+    regions: Vec<Region>,
+    /// The message's own memory.
+    message: Option<Region>,
+}
 
-/// A segment that arrived on a device.
-struct Segment {
-    /// What holds its memory, from the first byte on: an arena, or a tensor that is all of it.
+/// A piece of memory that tensors show.
+struct Region {
+    /// What holds it, from the first byte on: a tensor of bytes, or one that is all of it.
     memory: Tensor,
     /// Where the memory was when it was made. Code that runs while a value is decoded may give the tensor another.
     address: usize,
     /// How many elements of the memory's kind there are.
     elements: usize,
-    /// Of few segments: most have one name.
+    /// Of few regions: most have one name.
     shared: Option<Box<Shared>>,
 }
 
-/// What a segment of several names needs.
+/// What a region of several names needs.
 #[derive(Default)]
 struct Shared {
     /// The memory, flat, as elements of each kind that was asked for.
@@ -40,39 +48,105 @@ struct Shared {
 }
 
 impl Segments {
-    /// A tensor of the `bytes` at `offset` of a segment.
-    pub(super) fn tensor(
+    /// A tensor of the bytes at `offset` of the message's own memory.
+    pub(super) fn in_message(
         &mut self,
         wanted: &Wanted,
-        segment: &[u8],
+        arena: &Arena,
         offset: usize,
         import: &Import<'_>,
     ) -> Result<Tensor> {
-        // Elements lie at multiples of their size in libtorch's memory, as they did where they came from; in a segment that
-        // another tensor begins they need not.
-        if !offset.is_multiple_of(wanted.element) {
-            return wanted.copy(import);
-        }
-        let key = (segment.as_ptr().addr(), segment.len(), wanted.device);
-        if let Some(known) = self.0.get_mut(&key).filter(|known| known.is_in_place()) {
-            return known.tensor(wanted, offset);
+        let region = match &mut self.message {
+            Some(region) => region,
+            None => {
+                let (memory, len) = arena.memory();
+                self.message.insert(Region::new(
+                    memory.shallow_clone(),
+                    len.next_multiple_of(UNIT).min(memory.numel()),
+                ))
+            }
+        };
+        let again = wanted.requires_grad && import.segment().is_some();
+        region.tensor(wanted, offset, again)
+    }
+
+    /// A tensor on the CPU of the bytes at `offset` of a segment that others name too.
+    pub(super) fn tied(
+        &mut self,
+        wanted: &Wanted,
+        segment: &Segment<'_>,
+        bytes: &[u8],
+        offset: usize,
+        import: &Import<'_>,
+    ) -> Result<Tensor> {
+        let key = (segment.start(), wanted.target);
+        if let Some((region, start)) = self.region(key) {
+            return region.tensor(wanted, start + offset, true);
         }
         if offset == 0 && import.bytes().len() == segment.len() {
             let tensor = wanted.copy(import)?;
-            let mut known = Segment::new(tensor.shallow_clone(), segment.len() / wanted.element);
-            known.note_leaf(wanted, offset, &tensor);
-            self.0.insert(key, known);
+            let mut region = Region::new(tensor.shallow_clone(), segment.len() / wanted.element);
+            region.note_leaf(wanted, offset, &tensor);
+            self.insert([(key, 0)], region);
             return Ok(tensor);
         }
         import.account(segment.len())?;
-        let mut known = Segment::arena(segment, wanted.device)?;
-        let tensor = known.tensor(wanted, offset)?;
-        self.0.insert(key, known);
+        let len = segment.len().next_multiple_of(UNIT);
+        let mut region = Region::new(memory::filled(Kind::Uint8, &[signed(len)?], bytes)?, len);
+        let tensor = region.tensor(wanted, offset, true)?;
+        self.insert([(key, 0)], region);
         Ok(tensor)
+    }
+
+    /// A tensor on a device of the bytes at `offset` of a segment. `None` where it is to move by itself.
+    pub(super) fn on_device(
+        &mut self,
+        wanted: &Wanted,
+        segment: &Segment<'_>,
+        offset: usize,
+        import: &Import<'_>,
+    ) -> Result<Option<Tensor>> {
+        let key = (segment.start(), wanted.target);
+        let again = || wanted.requires_grad && import.segment().is_some();
+        if let Some((region, start)) = self.region(key) {
+            return region.tensor(wanted, start + offset, again()).map(Some);
+        }
+        // What moved already with others stays where it is.
+        let mut group = import.transfer::<Tensor>();
+        group.retain(|segment| !self.places.contains_key(&(segment.start(), wanted.target)));
+        if group.is_empty() && import.segment().is_some() {
+            group.push(*segment);
+        }
+        if group.is_empty() {
+            return Ok(None);
+        }
+        import.account(group.iter().map(Segment::len).sum())?;
+        let arena = import.memory::<Arena>().map(|(arena, _)| arena);
+        let (memory, starts) = transfer::send_segments(&group, arena, wanted.target)?;
+        let len = memory.numel();
+        let keys = group.iter().map(|segment| (segment.start(), wanted.target)).zip(starts);
+        self.insert(keys, Region::new(memory, len));
+        match self.region(key) {
+            Some((region, start)) => region.tensor(wanted, start + offset, again()).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn region(&mut self, key: (usize, Target)) -> Option<(&mut Region, usize)> {
+        let &(region, start) = self.places.get(&key)?;
+        let region = self.regions.get_mut(region).filter(|region| region.is_in_place())?;
+        Some((region, start))
+    }
+
+    fn insert(&mut self, keys: impl IntoIterator<Item = ((usize, Target), usize)>, region: Region) {
+        let at = self.regions.len();
+        self.regions.push(region);
+        self.places
+            .extend(keys.into_iter().map(|(key, start)| (key, (at, start))));
     }
 }
 
-impl Segment {
+impl Region {
     fn new(memory: Tensor, elements: usize) -> Self {
         Self {
             address: memory.data_ptr().addr(),
@@ -82,22 +156,12 @@ impl Segment {
         }
     }
 
-    fn arena(segment: &[u8], device: Device) -> Result<Self> {
-        let len = segment.len().next_multiple_of(ARENA_UNIT);
-        let mut memory = memory::filled(Kind::Uint8, &[signed(len)?], segment)?;
-        if device != Device::Cpu {
-            memory = memory
-                .f_to_device_(device, Kind::Uint8, false, false)
-                .map_err(refused)?;
-        }
-        Ok(Self::new(memory, len))
-    }
-
     fn is_in_place(&self) -> bool {
         self.memory.defined() && self.memory.data_ptr().addr() == self.address
     }
 
-    fn tensor(&mut self, wanted: &Wanted, offset: usize) -> Result<Tensor> {
+    /// A tensor at an offset in bytes, which is a multiple of its element's size. `again`: the same one may be asked for again.
+    fn tensor(&mut self, wanted: &Wanted, offset: usize, again: bool) -> Result<Tensor> {
         if wanted.requires_grad
             && let Some(shared) = &self.shared
             && let Some(leaf) = shared.leaves.get(&(offset, wanted.clone()))
@@ -106,7 +170,9 @@ impl Segment {
         }
         let flat = self.flat(wanted.kind, wanted.element)?;
         let tensor = wanted.view(flat, offset / wanted.element)?;
-        self.note_leaf(wanted, offset, &tensor);
+        if again {
+            self.note_leaf(wanted, offset, &tensor);
+        }
         Ok(tensor)
     }
 

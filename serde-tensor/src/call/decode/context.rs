@@ -1,14 +1,18 @@
 //! What a tensor can ask of the call that it is read in.
 
+use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::held::Held;
 use super::log::{Landed, Warning};
+use super::names::Names;
 use super::{ELSEWHERE, Frame, Options, Place, addresses, default_options, effective, with_stack};
 use crate::device::{Decision, Device, FieldDevice, OnMissing, Placement, Site, warn};
 use crate::error::{Category, Error};
-use crate::tensor::{aligned_copy, check_bool, no_bool, not_bool};
+use crate::tensor::{MAX_ALIGN, aligned, aligned_copy, check_bool, no_bool, not_bool};
 
 /// What a tensor needs to know of the call that it is read in.
 #[derive(Clone)]
@@ -25,6 +29,7 @@ pub(crate) struct Context {
     /// The call's options, where they hold a device map.
     mapping: Option<Arc<Options>>,
     detach: bool,
+    coalesce: bool,
     record: bool,
 }
 
@@ -62,6 +67,7 @@ impl Context {
             site: None,
             mapping: (!options.device_map.is_empty()).then(|| Arc::clone(options)),
             detach: options.detach,
+            coalesce: options.coalesce,
             record,
         }
     }
@@ -127,8 +133,17 @@ impl Context {
     /// message's length alone says nothing of their sum; inline data has one name.
     pub(crate) fn charge(&self, data: &[u8], len: usize) -> Result<(), Error> {
         let from = addresses(data);
+        self.count(len, |frame| !frame.body.contains(&from.start) && frame.holds(&from))
+    }
+
+    /// [`charge`](Self::charge) of a tensor whose data lies in a segment.
+    pub(crate) fn charge_segment(&self, len: usize) -> Result<(), Error> {
+        self.count(len, |_| true)
+    }
+
+    fn count(&self, len: usize, counts: impl FnOnce(&Frame) -> bool) -> Result<(), Error> {
         let over = self.with_frame(|frame| {
-            if frame.body.contains(&from.start) || !frame.holds(&from) {
+            if !counts(frame) {
                 return None;
             }
             if let Some(at) = self.at
@@ -137,7 +152,7 @@ impl Context {
                 return None;
             }
             frame.copied = frame.copied.saturating_add(len);
-            let most = frame.message.len().saturating_mul(frame.options.limits.copies);
+            let most = frame.len.saturating_mul(frame.options.limits.copies);
             (frame.copied > most).then_some((frame.copied, most))
         });
         let Some((copied, most)) = over.flatten() else {
@@ -163,14 +178,62 @@ impl Context {
             let end = bad.map_or(gap.end, |bad| gap.start + bad);
             self.with_frame(|frame| frame.bools.insert(gap.start..end));
             if bad.is_some() {
-                return Err(no_bool(data, end - range.start));
+                let at = end - range.start;
+                return Err(no_bool(data[at], at));
             }
+        }
+        Ok(())
+    }
+
+    /// The message, where it lies in memory of a tensor library's own.
+    pub(crate) fn held(&self) -> Option<Rc<Held>> {
+        self.with_frame(|frame| frame.held.clone()).flatten()
+    }
+
+    /// A copy of a segment's bytes in a library's memory, made once for the call, or only of the part that is asked for where the
+    /// call detaches.
+    pub(crate) fn copy_held(&self, held: &Held, part: Range<usize>, segment: Range<usize>) -> Result<Bytes, Error> {
+        if self.detach || part.is_empty() {
+            self.charge_segment(part.len())?;
+            return held.copy(part).map(Bytes::from);
+        }
+        if let Some(earlier) = self.with_frame(|frame| frame.copies.part(&part, 1)).flatten() {
+            return Ok(earlier);
+        }
+        let copy = aligned(held.copy(segment.clone())?, MAX_ALIGN);
+        let of = copy.slice(part.start - segment.start..part.end - segment.start);
+        self.with_frame(|frame| frame.copies.insert(segment, copy));
+        Ok(of)
+    }
+
+    /// [`check_bool`](Self::check_bool) of bytes in a library's memory.
+    pub(crate) fn check_held_bool(&self, held: &Held, part: &Range<usize>) -> Result<(), Error> {
+        let gaps = self.with_frame(|frame| frame.bools.gaps(part)).unwrap_or_default();
+        for gap in gaps {
+            held.pieces(gap.clone(), |at, piece| match not_bool(piece) {
+                None => Ok(()),
+                Some(bad) => Err(no_bool(piece[bad], at + bad - part.start)),
+            })?;
+            self.with_frame(|frame| frame.bools.insert(gap));
         }
         Ok(())
     }
 
     pub(crate) fn detaches(&self) -> bool {
         self.detach
+    }
+
+    pub(crate) fn coalesces(&self) -> bool {
+        self.coalesce
+    }
+
+    /// Whether more than one tensor names a segment, or may.
+    pub(crate) fn is_named_again(&self, index: u64, body: &[u8], segments: usize) -> bool {
+        self.with_frame(|frame| {
+            let names = frame.names.get_or_insert_with(|| Names::count(body, segments));
+            names.again(index)
+        })
+        .unwrap_or(true)
     }
 
     /// Uses the call's value of a type, which is out of the frame meanwhile: `use_it` is not this crate's.

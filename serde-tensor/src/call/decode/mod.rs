@@ -2,13 +2,16 @@
 
 mod context;
 mod copies;
+pub(crate) mod held;
 mod log;
+mod names;
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::mem;
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
@@ -16,13 +19,15 @@ use bytes::Bytes;
 use super::effective;
 use super::spans::Spans;
 use copies::Copies;
+use held::{Held, Spot};
 use log::{Log, report};
+use names::Names;
 
 pub(crate) use context::{Context, context};
 pub(crate) use log::Landed;
 
 use crate::device::{Device, FieldDevice, OnMissing, Placement, Report, Site, WarnOnce};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::wire::path;
 use crate::wire::to_u64;
@@ -30,6 +35,8 @@ use crate::wire::to_u64;
 thread_local! {
     static STACK: RefCell<Stack> = const { RefCell::new(Stack { sites: Vec::new(), frames: Vec::new() }) };
     static NEXT_ID: Cell<u64> = const { Cell::new(0) };
+    /// How many calls read a message that lies in a library's memory: mostly none.
+    static HELD: Cell<usize> = const { Cell::new(0) };
 }
 
 /// What was warned of where there is neither a marked field nor a call: under other formats.
@@ -42,13 +49,27 @@ fn with_stack<R>(use_it: impl FnOnce(&mut Stack) -> R) -> Option<R> {
 }
 
 /// What the caller of a decoding call chose.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) placement: Placement,
     pub(crate) device_map: Vec<(Device, Device)>,
     pub(crate) on_missing: OnMissing,
     pub(crate) limits: Limits,
     pub(crate) detach: bool,
+    pub(crate) coalesce: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            placement: Placement::default(),
+            device_map: Vec::new(),
+            on_missing: OnMissing::default(),
+            limits: Limits::default(),
+            detach: false,
+            coalesce: true,
+        }
+    }
 }
 
 struct Stack {
@@ -67,6 +88,10 @@ struct Frame {
     /// The addresses of the whole message's bytes. What is told apart by its address lies there: bytes that another format
     /// gives inside this call may be gone before the next come to lie at the same place.
     message: Range<usize>,
+    /// The length of the message in bytes.
+    len: usize,
+    /// The message, where it lies in memory of a tensor library's own; `message` is then the body alone.
+    held: Option<Rc<Held>>,
     /// Where this call's own `sites` begin.
     base: usize,
     /// How many bytes its tensors took in copies.
@@ -74,7 +99,10 @@ struct Frame {
     /// The descriptions of the tensors that were counted, by address: one that is read again, for another variant, is not
     /// counted again.
     counted: HashSet<usize>,
+    /// By the addresses of what was copied; by its place in the message where that is in a library's memory.
     copies: Copies,
+    /// How often the message's segments are named, once that was asked.
+    names: Option<Names>,
     /// Bytes that were seen to be a bool tensor's.
     bools: Spans,
     /// What tensor types keep for the call, one value a type.
@@ -91,6 +119,7 @@ pub(crate) struct Call<'de> {
     offset: u64,
     depth: usize,
     open: bool,
+    held: bool,
 }
 
 impl<'de> Call<'de> {
@@ -99,12 +128,18 @@ impl<'de> Call<'de> {
         owner: Option<Bytes>,
         body: &'de [u8],
         offset: u64,
-        message: &[u8],
+        message: Whole<'_>,
         record: bool,
     ) -> Self {
         let id = NEXT_ID.replace(NEXT_ID.get().wrapping_add(1));
         // `Some` directly inside `Some` is a level to a walk, and only sometimes to the decoder.
         let depth = options.limits.depth.saturating_mul(2);
+        let (message, len, held) = match message {
+            Whole::Bytes(message) => (message, message.len(), None),
+            Whole::Held(held) => (body, held.len(), Some(held)),
+        };
+        let is_held = held.is_some();
+        HELD.set(HELD.get() + usize::from(is_held));
         with_stack(|stack| {
             let base = stack.sites.len();
             stack.frames.push(Frame {
@@ -113,10 +148,13 @@ impl<'de> Call<'de> {
                 owner,
                 body: addresses(body),
                 message: addresses(message),
+                len,
+                held,
                 base,
                 copied: 0,
                 counted: HashSet::new(),
                 copies: Copies::default(),
+                names: None,
                 bools: Spans::default(),
                 states: Vec::new(),
                 fell_back: WarnOnce::new(),
@@ -132,11 +170,12 @@ impl<'de> Call<'de> {
             offset,
             depth,
             open: true,
+            held: is_held,
         }
     }
 
     /// Ends the call: warns of what there was to warn of, reports, and says whether a tensor failed.
-    pub(crate) fn finish(mut self) -> Result<Report, Error> {
+    pub(crate) fn finish(mut self) -> Result<Report> {
         let Some(log) = self.leave() else {
             return Ok(Report::default());
         };
@@ -162,6 +201,10 @@ impl<'de> Call<'de> {
     fn leave(&mut self) -> Option<Log> {
         if !mem::replace(&mut self.open, false) {
             return None;
+        }
+        if self.held {
+            // While the thread ends nobody reads it.
+            let _ = HELD.try_with(|held| held.set(held.get().saturating_sub(1)));
         }
         // The frame leaves the borrow before it is dropped: its owner's `Drop` may be a user's.
         let mut frame = with_stack(|stack| {
@@ -192,6 +235,26 @@ impl Drop for Call<'_> {
     fn drop(&mut self) {
         self.leave();
     }
+}
+
+/// Where the whole message is.
+pub(crate) enum Whole<'m> {
+    Bytes(&'m [u8]),
+    Held(Rc<Held>),
+}
+
+/// Where the data of a tensor is whose fields are given, if they are a part of a message that lies in a library's memory, and the data
+/// of a segment.
+pub(crate) fn held(fields: &[u8]) -> Option<Result<Spot>> {
+    if HELD.try_with(Cell::get).unwrap_or(0) == 0 {
+        return None;
+    }
+    let at = addresses(fields).start;
+    let held = with_stack(|stack| {
+        let frame = stack.frames.iter().rfind(|frame| frame.body.contains(&at))?;
+        frame.held.clone()
+    })??;
+    held.spot_of(fields).transpose()
 }
 
 /// Reads a marked field.
