@@ -47,6 +47,15 @@ pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
     listeners.map(|listener| listener.local_addr().unwrap().port())
 }
 
+/// Waits until something is so.
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < PATIENCE, "it never came about that {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// A new folder, removed with all that is in it when this is dropped.
 pub(crate) struct Folder(PathBuf);
 

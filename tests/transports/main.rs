@@ -6,3 +6,8 @@
 mod common;
 
 mod distributed;
+mod ipc_channel;
+mod nats;
+mod shared_memory;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;

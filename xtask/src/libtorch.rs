@@ -2,10 +2,10 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::python::{Environment, set};
 use crate::step::{Result, Step};
 
 /// The version that belongs to the newest tch that the library accepts; the README has the table.
@@ -16,9 +16,6 @@ const ENVIRONMENT: &str = "venv-2.13";
 
 /// What the tests need of Python besides torch, and torch wants of it.
 const PACKAGES: &[&str] = &["numpy", "msgpack", "safetensors", "setuptools"];
-
-/// In the environment's folder, once all packages are in it.
-const DONE: &str = "serde-tensor-provided";
 
 /// Where the system looks for libraries when a program starts.
 const LIBRARY_PATH: &str = if cfg!(windows) {
@@ -46,12 +43,15 @@ impl Libtorch {
             let library = library_of(OsStr::new(torch_sys_python()))?;
             return Ok(Self(vec![(LIBRARY_PATH, prepended(LIBRARY_PATH, &library)?)]));
         }
-        let environment = cache()?.join(ENVIRONMENT);
-        let programs = environment.join(if cfg!(windows) { "Scripts" } else { "bin" });
-        let python = programs.join(if cfg!(windows) { "python.exe" } else { "python3" });
-        if !environment.join(DONE).is_file() {
-            install(&environment, &python)?;
-        }
+        let torch = format!("torch=={VERSION}");
+        let packages: Vec<&str> = [&*torch].iter().chain(PACKAGES).copied().collect();
+        let Environment { programs, python } = Environment::provide(ENVIRONMENT, &packages, |folder| {
+            eprintln!(
+                "\nlibtorch {VERSION} is installed into {}, once. It takes some minutes and, on Linux, 5 GB.\n\
+                 (LIBTORCH, or LIBTORCH_USE_PYTORCH with a Python that has torch {VERSION}, name another.)",
+                folder.display()
+            );
+        })?;
         let library = library_of(python.as_os_str())?;
         let mut variables = vec![("LIBTORCH_USE_PYTORCH", OsString::from("1"))];
         // `torch-sys` runs the first Python that it finds.
@@ -78,35 +78,6 @@ impl Libtorch {
     }
 }
 
-/// Installs torch into a Python environment of its own. What an interrupted run left is used.
-fn install(environment: &Path, python: &Path) -> Result {
-    eprintln!(
-        "\nlibtorch {VERSION} is installed into {}, once. It takes some minutes and, on Linux, 5 GB.\n\
-         (LIBTORCH, or LIBTORCH_USE_PYTORCH with a Python that has torch {VERSION}, name another.)",
-        environment.display()
-    );
-    let base = if cfg!(windows) { "python" } else { "python3" };
-    run(Command::new(base).args(["-m", "venv"]).arg(environment))?;
-    let torch = format!("torch=={VERSION}");
-    let mut pip = Command::new(python);
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", &torch])
-        .args(PACKAGES);
-    run(&mut pip)?;
-    let done = environment.join(DONE);
-    fs::write(&done, VERSION).map_err(|error| format!("{}: {error}", done.display()))
-}
-
-fn run(command: &mut Command) -> Result {
-    eprintln!("$ {command:?}");
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{command:?} failed: {status}")),
-        Err(error) => Err(format!(
-            "{command:?} could not be started: {error}. Install Python 3 with its `venv`, or name a libtorch in LIBTORCH"
-        )),
-    }
-}
-
 /// The folder of a Python's torch libraries. torch itself is not loaded, which takes seconds.
 fn library_of(python: &OsStr) -> Result<PathBuf> {
     const SAY: &str = "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0], end='')";
@@ -130,25 +101,6 @@ fn torch_sys_python() -> &'static str {
     } else {
         "python3"
     }
-}
-
-/// The user's cache folder, by the custom of each system.
-fn cache() -> Result<PathBuf> {
-    let home = |below: &str| set("HOME").map(|home| PathBuf::from(home).join(below));
-    let cache = if cfg!(windows) {
-        set("LOCALAPPDATA").map(PathBuf::from)
-    } else if cfg!(target_vendor = "apple") {
-        home("Library/Caches")
-    } else {
-        set("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| home(".cache"))
-    };
-    let cache = cache.ok_or("no cache folder: neither XDG_CACHE_HOME nor HOME is set")?;
-    Ok(cache.join("serde-tensor"))
-}
-
-/// A variable that is set to something.
-fn set(name: &str) -> Option<OsString> {
-    env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// A variable's list of folders with one more in front.

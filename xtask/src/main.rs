@@ -4,7 +4,9 @@ mod bench;
 mod ci;
 mod features;
 mod libtorch;
+mod nats;
 mod oldest;
+mod python;
 mod step;
 mod test;
 

@@ -2,6 +2,7 @@
 
 use crate::features;
 use crate::libtorch::Libtorch;
+use crate::nats;
 use crate::step::{Result, Step};
 
 /// Where a libtorch is needed. The selection is the same in each command, or `torch-sys` is built anew, which takes minutes.
@@ -10,10 +11,8 @@ const WITH_LIBTORCH: &str = "--package serde-tensor --package serde-tensor-suite
 /// Runs unit tests, integration tests and documentation examples: first all that needs nothing installed, then those of
 /// libtorch's tensors.
 pub(crate) fn run(arguments: &[String]) -> Result {
-    let plain = Step::cargo("test --workspace --no-fail-fast")
-        .args(&features::flags()?)
-        .args(arguments)
-        .run();
+    let plain = Step::cargo("test --workspace --no-fail-fast").args(&features::flags()?);
+    let plain = nats::for_step(plain.args(arguments))?.run();
     let libtorch = Libtorch::provide()?;
     let with_libtorch = |targets| {
         let step = Step::cargo(&format!("test {WITH_LIBTORCH} --no-fail-fast {targets}"));
