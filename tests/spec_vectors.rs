@@ -20,7 +20,10 @@ use std::process::Command;
 
 use bytes::Bytes;
 use serde::de::Deserialize;
-use serde_tensor::{Category, Decoder, Device, Encoder, Error, Limits, Reassembler, Rule, Tensor, TensorView};
+use serde_tensor::{
+    Category, Decoder, Device, Encoder, Error, Limits, MessageBuffer, MessageReader, Reassembler, Rule, Tensor,
+    TensorView,
+};
 
 use json::Json;
 use model::{ByteString, E, F32s, Fields, Model, Pair, models};
@@ -97,14 +100,23 @@ fn assert_reads(id: &str, bytes: &[u8], value: &Value) {
         (read, rest.to_vec())
     };
     assert_eq!((read, rest.as_slice()), (expected.clone(), &b"\xc0rest"[..]), "{id}");
+    let mut buffer = MessageBuffer::new();
     for cut in splits(bytes.len()) {
         let (head, tail) = bytes.split_at(cut);
+        let what = format!("{id}, in two pieces of which the first has {cut} bytes");
         let read = serde_tensor::from_reader::<_, Value>(head.chain(tail));
-        assert_eq!(
-            read.unwrap(),
-            expected,
-            "{id}, in two pieces of which the first has {cut} bytes"
-        );
+        assert_eq!(read.unwrap(), expected, "{what}");
+        let read = Decoder::new().read_into::<_, Value>(head.chain(tail), &mut buffer);
+        assert_eq!(read.unwrap(), expected, "{what}, into a buffer");
+        if bytes[0] == 0xc1 {
+            let mut stream = MessageReader::new(head.chain(tail));
+            assert_eq!(
+                stream.read::<Value>().unwrap().unwrap(),
+                expected,
+                "{what}, of a stream"
+            );
+            assert!(stream.read::<Value>().unwrap().is_none(), "{what}, of a stream");
+        }
     }
 }
 

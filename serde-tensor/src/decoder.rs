@@ -160,6 +160,10 @@ impl Decoder {
         Deserializer::open(bytes, Arc::clone(&self.options), None, false)
     }
 
+    pub(crate) fn shared_options(&self) -> Arc<Options> {
+        Arc::clone(&self.options)
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }
@@ -185,7 +189,7 @@ impl Decoder {
 }
 
 /// Reads a whole message.
-fn read<'de, T: Deserialize<'de>>(mut deserializer: Deserializer<'de>) -> Result<(T, Report)> {
+pub(crate) fn read<'de, T: Deserialize<'de>>(mut deserializer: Deserializer<'de>) -> Result<(T, Report)> {
     let value = T::deserialize(&mut deserializer).map_err(|error| deserializer.locate(error, 0));
     let ended = deserializer.check_end();
     // A tensor's own error comes first: serde may have hidden it and gone on.

@@ -62,21 +62,29 @@ pub fn inspect(message: &[u8]) -> Result<Inspection> {
         Some(frame) => (&message[frame.body()], to_u64(frame.body().start)),
         None => (message, 0),
     };
+    let found = inspect_body(body, offset, frame.as_ref().map(Frame::segments), &limits)?;
+    let len = frame.as_ref().map_or(message.len(), Frame::len);
+    check_rest(message.len() - len, to_u64(len))?;
+    Ok(found)
+}
+
+fn check_rest(left: usize, at: u64) -> Result<()> {
+    match left {
+        0 => Ok(()),
+        _ => Err(Error::syntax(format!("{left} bytes are left over after the value")).at(at)),
+    }
+}
+
+/// Reads the descriptions in a body, which is one value, at an offset of a message.
+pub(crate) fn inspect_body(body: &[u8], offset: u64, segments: Option<usize>, limits: &Limits) -> Result<Inspection> {
     let mut cursor = Cursor::new(body, offset);
     cursor.skip()?;
-    let rest = match &frame {
-        Some(frame) if cursor.rest().is_empty() => &message[frame.len()..],
-        _ => cursor.rest(),
-    };
-    if !rest.is_empty() {
-        let at = to_u64(message.len() - rest.len());
-        return Err(Error::syntax(format!("{} bytes are left over after the value", rest.len())).at(at));
-    }
+    check_rest(cursor.rest().len(), cursor.offset_of(cursor.position()))?;
     let mut tensors = Vec::new();
     let mut walk = Walk::new(body, limits.depth);
     while let Some((position, payload)) = walk.next_tensor() {
         let trail = walk.trail();
-        let info = info(trail.clone().into(), payload, &limits);
+        let info = info(trail.clone().into(), payload, limits);
         tensors.push(info.map_err(|error| error.at(cursor.offset_of(position)).within(|| trail.to_string()))?);
     }
     match walk.fault() {
@@ -93,7 +101,7 @@ pub fn inspect(message: &[u8]) -> Result<Inspection> {
     Ok(Inspection {
         tensors,
         body_len: body.len(),
-        segments: frame.as_ref().map(Frame::segments),
+        segments,
     })
 }
 

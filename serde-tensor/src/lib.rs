@@ -36,6 +36,7 @@
 //! * [`to_vec`], [`from_slice`], [`from_bytes`] and their kin are the format; [`Encoder`] and [`Decoder`] are the same with options; [`Serializer`]
 //!   and [`Deserializer`] are the serde pair behind them.
 //! * [`TensorSerialize`] and [`TensorDeserialize`] are traits and derive macros.
+//! * [`save`] and [`open`] keep values in files; a [`Lazy`] tensor stays there until it is asked for.
 //! * [`Plan`] sends a value without copying its tensors; [`MessageWriter`] and [`MessageReader`] send one after another.
 //! * [`DeviceGuard`], [`with_device`] and [`device::scope`] say where tensors land; [`device`] has the rules.
 //! * [`Tensor`] and [`TensorView`] are the crate's own tensors, in host memory; [`backend`] is for those of other libraries.
@@ -52,6 +53,7 @@
 //! * `tokio-serde`: the traits of the crate `tokio-serde`, on which tarpc runs; see the module `tokio_serde`.
 //! * `tch`: libtorch's tensors, `tch::Tensor`, stand in `#[tensor]` fields. Needs libtorch; versions come in pairs, which the
 //!   README lists.
+//! * `mmap`: `open_mmap`, a file as memory.
 
 #[doc(hidden)]
 #[path = "private.rs"]
@@ -90,7 +92,9 @@ pub use device::{
 pub use encoder::Encoder;
 pub use error::{Category, Error, Result};
 pub use ext::Ext;
-pub use file::save;
+#[cfg(feature = "mmap")]
+pub use file::open_mmap;
+pub use file::{Lazy, MessageFile, inspect_file, open, save};
 pub use inspect::{Inspection, TensorInfo, inspect};
 pub use leaf::TensorVisitor;
 pub use limits::Limits;

@@ -4,6 +4,7 @@ mod buffered;
 mod chunks;
 mod errors;
 mod ext;
+mod fickle;
 mod frames;
 mod hostile;
 mod limits;

@@ -24,6 +24,8 @@ pub struct Description<'a> {
     pub(crate) strides: Option<Shape>,
     pub(crate) device: Device,
     pub(crate) requires_grad: bool,
+    /// The bytes are at hand, though the tensor counts as one of its device.
+    pub(crate) on_host: bool,
     pub(crate) storage: Option<Storage>,
 }
 
@@ -82,6 +84,7 @@ impl<'a> Description<'a> {
             strides: None,
             device: Device::Cpu,
             requires_grad: false,
+            on_host: false,
             storage: None,
         }
     }
@@ -116,6 +119,12 @@ impl<'a> Description<'a> {
     pub fn storage(mut self, storage: Storage) -> Self {
         self.storage = Some(storage);
         self
+    }
+
+    /// Where the bytes are.
+    #[inline]
+    pub(crate) fn bytes_on(&self) -> Device {
+        if self.on_host { Device::Cpu } else { self.device }
     }
 
     /// The description as it travels.

@@ -134,7 +134,7 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
 
     #[inline]
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
-        if name != leaf::TOKEN && name != ext::TOKEN {
+        if name != leaf::TOKEN && name != ext::TOKEN && name != leaf::LATER_TOKEN {
             return visitor.visit_newtype_struct(self);
         }
         if name == leaf::TOKEN
@@ -147,6 +147,10 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
         match self.cursor.token()? {
             Token::Ext(wire::ext::TENSOR, payload) if name == leaf::TOKEN => {
                 let parts = self.tensor(payload)?;
+                visitor.visit_newtype_struct(parts)
+            }
+            Token::Ext(wire::ext::TENSOR, payload) if name == leaf::LATER_TOKEN => {
+                let parts = self.tensor_for_later(payload)?;
                 visitor.visit_newtype_struct(parts)
             }
             Token::Ext(tag, bytes) if name == ext::TOKEN && !wire::ext::is_own(tag) => {

@@ -2,16 +2,20 @@
 
 use serde::de::{Error as _, Unexpected, Visitor};
 
+use std::sync::Arc;
+
 use super::Deserializer;
 use super::access::{Entries, Items};
 use super::elements::Elements;
 use super::parts::{Data, TensorParts};
 use crate::call::decode::held::Held;
+use crate::call::decode::{Check, Deferred, DeferredPlace, addresses};
 use crate::error::{Error, Result};
 use crate::wire;
 use crate::wire::descriptor::{self, Descriptor, Place};
 use crate::wire::frame::Frame;
 use crate::wire::read::Token;
+use crate::wire::to_u64;
 
 impl<'de> Deserializer<'de> {
     /// Hands the next item to a visitor as what it is.
@@ -193,8 +197,68 @@ impl<'de> Deserializer<'de> {
         Ok((part, segment))
     }
 
+    /// A tensor for a type that reads its data later: without it, if it is in a segment and can be had then.
+    pub(super) fn tensor_for_later(&mut self, payload: &'de [u8]) -> Result<TensorParts<'de>> {
+        if self.loaded.is_none() && (self.verified.is_empty() || !self.call.shares()) {
+            return self.tensor(payload);
+        }
+        let start = self.cursor.position() - payload.len();
+        self.deferred_parts(payload)
+            .map_err(|error| error.at(self.cursor.offset_of(start)))
+    }
+
+    fn deferred_parts(&mut self, payload: &'de [u8]) -> Result<TensorParts<'de>> {
+        let (fields, place) = descriptor::split(payload)?;
+        let Place::Segment { index, offset } = place else {
+            return self.tensor_parts(payload);
+        };
+        let at = addresses(fields).start;
+        let len = Descriptor::read(&mut &*fields, self.options.limits.rank)?.data_len()?;
+        let not_inside = |segment: u64| {
+            Error::syntax(format!(
+                "a tensor of {len} bytes at {offset} of segment {index}, which has {segment}"
+            ))
+        };
+        if let Some(loaded) = self.loaded {
+            let store = loaded.store();
+            let entry = store.entry(index)?;
+            let start = usize::try_from(offset).ok();
+            let start = start.filter(|_| offset.checked_add(to_u64(len)).is_some_and(|end| end <= entry.len));
+            let place = DeferredPlace::Store(Arc::clone(store), index, start.ok_or_else(|| not_inside(entry.len))?);
+            self.call.defer(Deferred { at, place });
+            return Ok(TensorParts {
+                fields,
+                data: Data::Borrowed(&[]),
+                segment: None,
+                frame: None,
+            });
+        }
+        let Some(frame) = &self.frame else {
+            return self.tensor_parts(payload);
+        };
+        let (entry, segment) = (frame.entry(index)?, frame.segment(index)?);
+        let start = usize::try_from(offset).ok();
+        let data = start.and_then(|start| segment.get(start..start.checked_add(len)?));
+        let data = data.ok_or_else(|| not_inside(entry.len))?;
+        let check = self.checks.entry(index);
+        let check = check.or_insert_with(|| Arc::new(Check::new(index, entry.checksum)));
+        let place = DeferredPlace::Memory(Arc::clone(check));
+        self.call.defer(Deferred { at, place });
+        Ok(TensorParts {
+            fields,
+            data: Data::Borrowed(data),
+            segment: Some(segment),
+            frame: Some(frame.bytes()),
+        })
+    }
+
     /// A segment's bytes, checked the first time they are asked for.
     fn segment(&mut self, index: u64) -> Result<&'de [u8]> {
+        if let Some(loaded) = self.loaded {
+            let segment = loaded.segment(index)?;
+            self.call.keep(segment);
+            return Ok(segment);
+        }
         let frame = self
             .frame
             .as_ref()

@@ -4,16 +4,20 @@ mod access;
 mod deserialize;
 mod elements;
 mod items;
+mod loaded;
 mod parts;
 mod variant;
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+pub(crate) use loaded::Loaded;
+
 use crate::call::decode::held::Held;
-use crate::call::decode::{Call, Options, Whole, default_options};
+use crate::call::decode::{Call, Check, Options, Whole, default_options};
 use crate::device::Report;
 use crate::error::{Error, Result};
 use crate::wire::frame::{Frame, MAGIC};
@@ -40,6 +44,10 @@ pub struct Deserializer<'de> {
     frame: Option<Frame<'de>>,
     /// The message, where it lies in memory of a tensor library's own; `input` is then the body alone.
     held: Option<&'de Rc<Held>>,
+    /// Where the segments are, if not in a frame in memory.
+    loaded: Option<&'de Loaded>,
+    /// Checksums that tensors which are read later have yet to be held against, by segment.
+    checks: BTreeMap<u64, Arc<Check>>,
     /// Which segments' checksums were checked; empty where there are none.
     verified: Vec<bool>,
     /// The message and whatever follows it.
@@ -87,6 +95,8 @@ impl<'de> Deserializer<'de> {
             cursor: Cursor::new(body, offset),
             frame,
             held: None,
+            loaded: None,
+            checks: BTreeMap::new(),
             verified,
             input,
             depth: limits.depth,
@@ -111,6 +121,33 @@ impl<'de> Deserializer<'de> {
             cursor: Cursor::new(body, offset),
             frame: None,
             held: Some(held),
+            loaded: None,
+            checks: BTreeMap::new(),
+            verified: Vec::new(),
+            input: body,
+            depth: options.limits.depth,
+            some_at: None,
+            call: Call::enter(Arc::clone(&options), None, body, offset, whole, record),
+            options,
+        }
+    }
+
+    /// Opens a frame of `size` bytes whose body, which is at `offset` in it, is in memory, and whose segments are not.
+    pub(crate) fn open_stored(
+        body: &'de [u8],
+        offset: u64,
+        size: usize,
+        loaded: &'de Loaded,
+        options: Arc<Options>,
+        record: bool,
+    ) -> Self {
+        let whole = Whole::Stored(size);
+        Self {
+            cursor: Cursor::new(body, offset),
+            frame: None,
+            held: None,
+            loaded: Some(loaded),
+            checks: BTreeMap::new(),
             verified: Vec::new(),
             input: body,
             depth: options.limits.depth,
@@ -144,9 +181,10 @@ impl<'de> Deserializer<'de> {
     pub(crate) fn rest(&self) -> Result<&'de [u8]> {
         let left = self.cursor.rest();
         match &self.frame {
-            None => Ok(left),
+            None if self.loaded.is_none() => Ok(left),
+            None if left.is_empty() => Ok(left),
             Some(frame) if left.is_empty() => Ok(&self.input[frame.len()..]),
-            Some(_) => Err(left_over(left.len(), self.cursor.offset_of(self.cursor.position()))),
+            _ => Err(left_over(left.len(), self.cursor.offset_of(self.cursor.position()))),
         }
     }
 

@@ -7,6 +7,7 @@
 
 mod bulk;
 mod byte_string;
+mod later;
 mod map_form;
 mod payload;
 mod placing;
@@ -34,6 +35,7 @@ pub use visit::TensorVisitor;
 use placing::Placing;
 
 pub(crate) use byte_string::ByteString;
+pub(crate) use later::RawVisitor;
 pub(crate) use payload::Payload;
 pub(crate) use raw::Raw;
 pub(crate) use source::{Backend, Slice, Source};
@@ -41,6 +43,9 @@ pub(crate) use visit::Visited;
 
 /// The name of the newtype struct that a tensor is.
 pub(crate) const TOKEN: &str = "$serde_tensor::Tensor";
+
+/// [`TOKEN`] for a type that reads the tensor's data later. Only read, never written.
+pub(crate) const LATER_TOKEN: &str = "$serde_tensor::Lazy";
 
 /// The name of the newtype struct around the first value of a tensor's map form. In a variant of an internally tagged enum serde passes
 /// over [`TOKEN`], and a scan for tensors knows them there by this.
@@ -88,7 +93,8 @@ pub(crate) fn place<'de, T, E: serde::de::Error>(
             Err(error) => Err(failed(error, at)),
         };
     }
-    match try_place(raw, at, devices, import) {
+    let context = decode::context(at).ok_or_else(|| Error::data("a tensor cannot be decoded while its thread ends"));
+    match context.and_then(|context| place_in(context, raw, devices, import)) {
         Ok(tensor) => Ok(tensor),
         Err(error) => Err(failed(error, at)),
     }
@@ -126,14 +132,14 @@ fn quick<'de>(raw: &Raw<'de>, at: Option<usize>, devices: &impl Present) -> Opti
     })
 }
 
+/// [`place`], in a context that is known.
 #[inline(never)]
-fn try_place<'de, T>(
+pub(crate) fn place_in<'de, T>(
+    context: Context,
     raw: Raw<'de>,
-    at: Option<usize>,
     devices: &impl Present,
     import: impl FnOnce(Import<'de>) -> Result<Imported<T>>,
 ) -> Result<T> {
-    let context = decode::context(at).ok_or_else(|| Error::data("a tensor cannot be decoded while its thread ends"))?;
     let descriptor = raw.descriptor(context.max_rank)?;
     let len = descriptor.data_len()?;
     let (data, held) = match raw.spot {

@@ -64,7 +64,7 @@ fn identified(source: &dyn Source, description: &Description<'_>, len: usize, of
     }
     encode::identify(Identity {
         key: source.key(),
-        device: description.device,
+        device: description.bytes_on(),
         len,
         place: description.storage,
         short,
@@ -102,7 +102,7 @@ fn in_two<S: Serializer>(
 
 /// Under other formats nobody else warns.
 fn warn_of_copy(description: &Description<'_>, len: usize) {
-    if description.device.is_cpu() {
+    if description.bytes_on().is_cpu() {
         return;
     }
     let site = encode::site();

@@ -32,7 +32,7 @@ enum Description<'de> {
 }
 
 impl<'de> Raw<'de> {
-    pub(super) fn of(descriptor: Descriptor, data: Cow<'de, [u8]>) -> Self {
+    pub(crate) fn of(descriptor: Descriptor, data: Cow<'de, [u8]>) -> Self {
         Self {
             fields: None,
             description: Description::Parsed(Box::new(descriptor)),
@@ -58,7 +58,7 @@ impl<'de> Raw<'de> {
         }
     }
 
-    pub(super) fn descriptor(&self, max_rank: usize) -> Result<Descriptor> {
+    pub(crate) fn descriptor(&self, max_rank: usize) -> Result<Descriptor> {
         let fields = match &self.description {
             Description::Bytes(fields) => fields,
             Description::Parsed(descriptor) => return parsed(descriptor, max_rank),

@@ -68,12 +68,15 @@ impl<'a, 'v> TensorVisitor<'a, 'v> {
         })
     }
 
-    /// Shows whatever is like a tensor.
+    /// Shows whatever is like a tensor, unless it fails, as [`leaf`](Self::leaf).
     pub(crate) fn source<S: Source>(&mut self, source: &'a S) -> Result<()> {
+        let (Ok(description), Ok(bytes)) = (source.describe(), source.host_bytes()) else {
+            return Ok(());
+        };
         (self.visit)(Visited {
             key: source.key(),
-            description: source.describe()?,
-            bytes: source.host_bytes()?,
+            description,
+            bytes,
         })
     }
 }

@@ -12,5 +12,6 @@ mod writer;
 
 pub use buffer::MessageBuffer;
 pub use chunks::Chunks;
+pub(crate) use reader::gap;
 pub use reassembler::Reassembler;
 pub use stream::{MessageReader, MessageWriter};

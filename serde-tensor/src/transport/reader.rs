@@ -132,7 +132,7 @@ fn aligned<'p>(len: usize, parts: impl Iterator<Item = &'p [u8]>, align: usize) 
 }
 
 /// How many bytes lie before the first multiple of `align` in a buffer.
-pub(super) fn gap(buffer: &[u8], align: usize) -> usize {
+pub(crate) fn gap(buffer: &[u8], align: usize) -> usize {
     let address = buffer.as_ptr().addr();
     address.next_multiple_of(align) - address
 }

@@ -240,7 +240,7 @@ impl<'de> Frame<'de> {
         Err(mismatch(&format!("segment {index}"), entry.checksum, found).at(entry.offset))
     }
 
-    fn entry(&self, index: u64) -> Result<Entry> {
+    pub(crate) fn entry(&self, index: u64) -> Result<Entry> {
         entry(self.table, index)
     }
 }
@@ -308,7 +308,7 @@ fn check_table(header: &Header, table: &[[u8; ENTRY_LEN]]) -> Result<()> {
 }
 
 #[cold]
-pub(super) fn mismatch(what: &str, stated: u32, found: u32) -> Error {
+pub(crate) fn mismatch(what: &str, stated: u32, found: u32) -> Error {
     Error::syntax(format!(
         "the checksum of {what} is {found:#010x}, the message says {stated:#010x}"
     ))

@@ -62,14 +62,24 @@ impl Front {
         self.table().len()
     }
 
+    /// The alignment of the segments in bytes.
+    pub(crate) fn align(&self) -> usize {
+        1 << self.header.align
+    }
+
     /// Whether segments have checksums.
     pub(crate) fn checksums(&self) -> bool {
         self.header.checksums
     }
 
+    /// A segment's row of the table.
+    pub(crate) fn entry(&self, index: u64) -> Result<Entry> {
+        entry(self.table(), index)
+    }
+
     /// The bytes of a segment, in the message, and its checksum.
     pub(crate) fn segment(&self, index: u64) -> Result<(Range<usize>, u32)> {
-        let entry = entry(self.table(), index)?;
+        let entry = self.entry(index)?;
         Ok((section(entry.offset, entry.len)?, entry.checksum))
     }
 

@@ -10,6 +10,7 @@ pub(crate) mod frame;
 pub(crate) mod front;
 pub(crate) mod path;
 pub(crate) mod read;
+pub(crate) mod store;
 pub(crate) mod tensors;
 mod text;
 pub(crate) mod varint;

@@ -89,8 +89,9 @@ impl Context {
             return None;
         }
         self.with_frame(|frame| {
-            let owner = frame.owner.as_ref()?;
-            let (all, part) = (addresses(owner), addresses(bytes));
+            let part = addresses(bytes);
+            let owner = frame.owner.as_ref().or_else(|| frame.kept(&part))?;
+            let all = addresses(owner);
             (all.start <= part.start && part.end <= all.end)
                 .then(|| owner.slice(part.start - all.start..part.end - all.start))
         })

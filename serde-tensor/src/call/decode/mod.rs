@@ -3,12 +3,13 @@
 mod context;
 mod copies;
 pub(crate) mod held;
+mod later;
 mod log;
 mod names;
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::mem;
 use std::ops::Range;
 use std::rc::Rc;
@@ -24,6 +25,7 @@ use log::{Log, report};
 use names::Names;
 
 pub(crate) use context::{Context, context};
+pub(crate) use later::{Check, Deferred, DeferredPlace, Remembered, take_deferred};
 pub(crate) use log::Landed;
 
 use crate::device::{Device, FieldDevice, OnMissing, Placement, Report, Site, WarnOnce};
@@ -92,6 +94,10 @@ struct Frame {
     len: usize,
     /// The message, where it lies in memory of a tensor library's own; `message` is then the body alone.
     held: Option<Rc<Held>>,
+    /// Segments that were read from elsewhere, by address. They are kept as long as the call, since they are told apart by it.
+    kept: BTreeMap<usize, Bytes>,
+    /// The tensor whose data was not read, for the type that asked for that.
+    deferred: Option<Deferred>,
     /// Where this call's own `sites` begin.
     base: usize,
     /// How many bytes its tensors took in copies.
@@ -137,6 +143,7 @@ impl<'de> Call<'de> {
         let (message, len, held) = match message {
             Whole::Bytes(message) => (message, message.len(), None),
             Whole::Held(held) => (body, held.len(), Some(held)),
+            Whole::Stored(len) => (body, len, None),
         };
         let is_held = held.is_some();
         HELD.set(HELD.get() + usize::from(is_held));
@@ -150,6 +157,8 @@ impl<'de> Call<'de> {
                 message: addresses(message),
                 len,
                 held,
+                kept: BTreeMap::new(),
+                deferred: None,
                 base,
                 copied: 0,
                 counted: HashSet::new(),
@@ -172,6 +181,33 @@ impl<'de> Call<'de> {
             open: true,
             held: is_held,
         }
+    }
+
+    /// Keeps a segment that was read from elsewhere; tensors may share it.
+    pub(crate) fn keep(&self, segment: &Bytes) {
+        if !segment.is_empty() {
+            self.with_frame(|frame| frame.kept.insert(addresses(segment).start, segment.clone()));
+        }
+    }
+
+    /// Whether tensors share the message's buffer.
+    pub(crate) fn shares(&self) -> bool {
+        let shares = self.with_frame(|frame| frame.owner.is_some() && !frame.options.detach);
+        shares == Some(true)
+    }
+
+    /// Leaves a tensor's data unread, for the type that is being read.
+    pub(crate) fn defer(&self, deferred: Deferred) {
+        // What was there is of a tensor that did not take it; its drop runs outside.
+        let _untaken = self.with_frame(|frame| frame.deferred.replace(deferred));
+    }
+
+    fn with_frame<R>(&self, use_it: impl FnOnce(&mut Frame) -> R) -> Option<R> {
+        with_stack(|stack| {
+            let frame = stack.frames.iter_mut().rfind(|frame| frame.id == self.id)?;
+            Some(use_it(frame))
+        })
+        .flatten()
     }
 
     /// Ends the call: warns of what there was to warn of, reports, and says whether a tensor failed.
@@ -241,6 +277,8 @@ impl Drop for Call<'_> {
 pub(crate) enum Whole<'m> {
     Bytes(&'m [u8]),
     Held(Rc<Held>),
+    /// Elsewhere, but for its body; so many bytes in all.
+    Stored(usize),
 }
 
 /// Where the data of a tensor is whose fields are given, if they are a part of a message that lies in a library's memory, and the data
@@ -299,7 +337,13 @@ impl Frame {
 
     /// Whether bytes are a part of the message.
     fn holds(&self, bytes: &Range<usize>) -> bool {
-        self.message.start <= bytes.start && bytes.end <= self.message.end
+        (self.message.start <= bytes.start && bytes.end <= self.message.end) || self.kept(bytes).is_some()
+    }
+
+    /// The kept segment that bytes are a part of.
+    fn kept(&self, bytes: &Range<usize>) -> Option<&Bytes> {
+        let (_, segment) = self.kept.range(..=bytes.start).next_back()?;
+        (bytes.end <= addresses(segment).end).then_some(segment)
     }
 }
 
