@@ -47,11 +47,26 @@ pub(crate) fn cases() -> Vec<Case> {
     .concat()
 }
 
-/// The cases of any data set.
+/// The cases of a data set without tensors.
 fn plain<D: Data>() -> Vec<Case> {
+    [copy::cases::<D>(), ours::cases::<D>(), peers::<D>()].concat()
+}
+
+/// The cases of a data set with tensors.
+fn tensors<D: WithTensors>() -> Vec<Case> {
     [
         copy::cases::<D>(),
         ours::cases::<D>(),
+        ours::planned::<D>(),
+        peers::<D>(),
+        safetensors::cases::<D>(),
+    ]
+    .concat()
+}
+
+/// Those who take any data.
+fn peers<D: Data>() -> Vec<Case> {
+    [
         postcard::cases::<D>(),
         rmp::cases::<D>(),
         bincode::cases::<D>(),
@@ -60,9 +75,4 @@ fn plain<D: Data>() -> Vec<Case> {
         rkyv::cases::<D>(),
     ]
     .concat()
-}
-
-/// The cases of a data set with tensors.
-fn tensors<D: WithTensors>() -> Vec<Case> {
-    [plain::<D>(), ours::planned::<D>(), safetensors::cases::<D>()].concat()
 }

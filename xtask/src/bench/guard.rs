@@ -69,7 +69,7 @@ fn judge(recorded: &Counts, now: &Counts) -> Result {
 }
 
 /// The compiler's version and target.
-fn rustc() -> Result<String> {
+pub(super) fn rustc() -> Result<String> {
     let compiler = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let told = output(Command::new(compiler).arg("--version").arg("--verbose"))?;
     let version = told.lines().next().unwrap_or_default();

@@ -72,12 +72,22 @@ pub(crate) fn table(arguments: &[String]) -> Result {
     let mut parts = table::tables(&cases, &measured);
     if only.is_none() && !libtorch {
         let instructions = Counts::read().map_or_else(|_| String::new(), |counts| targets::instructions(&counts));
-        parts.push(("targets".to_owned(), targets::table(&measured) + &instructions));
+        let targets = targets::table(&measured) + &instructions + &circumstances()?;
+        parts.push(("targets".to_owned(), targets));
     }
     for (name, table) in &parts {
         println!("{name}\n\n{table}");
     }
     if write { page::write(&parts) } else { Ok(()) }
+}
+
+/// What the numbers depend on, besides the code.
+fn circumstances() -> Result<String> {
+    let cores = std::thread::available_parallelism().map_err(|error| error.to_string())?;
+    Ok(format!(
+        "\nMeasured on {cores} cores, compiled by {}.\n",
+        guard::rustc()?
+    ))
 }
 
 /// Measures each case in processes of its own: all cases once, then all again, so that a disturbance does not hit one alone.
