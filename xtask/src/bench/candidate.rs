@@ -29,10 +29,18 @@ impl Case {
     }
 }
 
+/// Which of a process's times counts.
+#[derive(Clone, Copy)]
+pub(crate) enum Time {
+    Median,
+    /// For a machine that is busy: most of the samples are then of something else, too.
+    Lowest,
+}
+
 /// What one process, or several of one case, measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Numbers {
-    /// Median time of a run; of several processes the lowest, since what disturbs only adds.
+    /// Median time of a run, or the lowest; of several processes the lowest, since what disturbs only adds.
     pub(crate) nanoseconds: f64,
     /// By how much the heap grew at most in a run.
     pub(crate) heap: f64,
@@ -42,12 +50,15 @@ pub(crate) struct Numbers {
 
 impl Numbers {
     /// From a line: median, lowest time, heap, message.
-    fn parse(line: &str) -> Option<Self> {
+    fn parse(line: &str, time: Time) -> Option<Self> {
         let mut numbers = line.split_whitespace().map(|number| number.parse().ok());
         let mut next = || numbers.next().flatten();
-        let (nanoseconds, _lowest, heap, bytes) = (next()?, next()?, next()?, next()?);
+        let (median, lowest, heap, bytes) = (next()?, next()?, next()?, next()?);
         Some(Self {
-            nanoseconds,
+            nanoseconds: match time {
+                Time::Median => median,
+                Time::Lowest => lowest,
+            },
             heap,
             bytes,
         })
@@ -122,9 +133,9 @@ impl Program {
     }
 
     /// Measures a case for about so many seconds, in a process of its own.
-    pub(crate) fn measure(&self, case: &Case, seconds: f64) -> Result<Numbers> {
+    pub(crate) fn measure(&self, case: &Case, seconds: f64, time: Time) -> Result<Numbers> {
         let line = output(self.command(&[]).args(case.arguments()).arg(seconds.to_string()))?;
-        Numbers::parse(&line).ok_or_else(|| format!("{case:?}: `{line}` is not what was measured"))
+        Numbers::parse(&line, time).ok_or_else(|| format!("{case:?}: `{line}` is not what was measured"))
     }
 }
 
@@ -140,15 +151,17 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::Numbers;
+    use super::{Numbers, Time};
 
     #[test]
-    fn of_several_processes_the_lowest_median_counts() {
-        let first = Numbers::parse("12.5 10 64 100\n").unwrap();
-        let second = Numbers::parse("11.5 11 64 100").unwrap();
+    fn of_several_processes_the_lowest_counts() {
+        let first = Numbers::parse("12.5 10 64 100\n", Time::Median).unwrap();
+        let second = Numbers::parse("11.5 11 64 100", Time::Median).unwrap();
         assert_eq!((first.nanoseconds, first.heap, first.bytes), (12.5, 64.0, 100.0));
         assert_eq!(first.or(second), second);
         assert_eq!(second.or(first), second);
-        assert_eq!(Numbers::parse("12.5 10 64"), None);
+        let lowest = Numbers::parse("12.5 10 64 100", Time::Lowest);
+        assert_eq!(lowest.map(|numbers| numbers.nanoseconds), Some(10.0));
+        assert_eq!(Numbers::parse("12.5 10 64", Time::Median), None);
     }
 }

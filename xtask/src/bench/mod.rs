@@ -11,7 +11,7 @@ mod targets;
 
 use std::time::{Duration, Instant};
 
-use candidate::{Case, Measured, Program};
+use candidate::{Case, Measured, Program, Time};
 use counts::Counts;
 pub(crate) use guard::run as guard;
 
@@ -27,18 +27,21 @@ struct Effort {
     large_rounds: usize,
     /// Seconds of one process, besides preparing the data.
     seconds: f64,
+    time: Time,
 }
 
 const FULL: Effort = Effort {
     rounds: 3,
     large_rounds: 2,
     seconds: 0.2,
+    time: Time::Median,
 };
 
 const QUICK: Effort = Effort {
     rounds: 1,
     large_rounds: 1,
     seconds: 0.02,
+    time: Time::Lowest,
 };
 
 /// Measures, and writes the tables into `docs/benchmarks.md`: all but libtorch's, or those of one data set.
@@ -104,7 +107,7 @@ fn measure(program: &Program, cases: &[Case], effort: &Effort) -> Result<Measure
             if round >= rounds {
                 continue;
             }
-            let numbers = program.measure(case, seconds)?;
+            let numbers = program.measure(case, seconds, effort.time)?;
             measured
                 .entry(case.clone())
                 .and_modify(|before| *before = before.or(numbers))
