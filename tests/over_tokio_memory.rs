@@ -218,3 +218,48 @@ fn passing_over_a_message_above_the_limit_keeps_nothing_of_it() {
     });
     assert!(most < 64 * 1024, "{most}");
 }
+
+/// With feature `axum`: what hyper hands over piece by piece.
+#[test]
+fn a_request_is_not_collected_twice_and_a_response_not_at_all() {
+    use axum::body::Body;
+    use axum::extract::{DefaultBodyLimit, FromRequest as _, Request};
+    use axum::http::header::CONTENT_TYPE;
+    use axum::response::IntoResponse as _;
+    use serde_tensor::axum::{MEDIA_TYPE, Tensors};
+
+    let tensor = ramp(8 * MIB);
+    let (sent, most) = peak(async {
+        let mut parts = Tensors(tensor.clone()).into_response().into_body().into_data_stream();
+        let mut sent = 0;
+        while let Some(part) = parts.next().await {
+            sent += part.unwrap().len();
+        }
+        sent
+    });
+    assert!(sent > 8 * MIB);
+    assert!(most < 64 * 1024, "{most}");
+
+    let mut message = Vec::new();
+    peak(async { write_message(&mut message, &tensor).await.unwrap() });
+    let pieces = futures_util::stream::iter(0..message.len().div_ceil(16 * 1024)).map({
+        let message = message.clone();
+        move |index| {
+            Ok::<_, std::io::Error>(
+                message[16 * 1024 * index..]
+                    .iter()
+                    .copied()
+                    .take(16 * 1024)
+                    .collect::<Vec<_>>(),
+            )
+        }
+    });
+    let mut request = Request::builder()
+        .header(CONTENT_TYPE, MEDIA_TYPE)
+        .body(Body::from_stream(pieces))
+        .unwrap();
+    DefaultBodyLimit::disable().apply(&mut request);
+    let (read, most) = peak(async { Tensors::<Tensor>::from_request(request, &()).await.unwrap() });
+    assert_eq!(read.0.shape(), [8 * MIB]);
+    assert!(most < message.len() + 128 * 1024, "{most} for {}", message.len());
+}

@@ -49,6 +49,7 @@
 //! * `derive` (default): the macros.
 //! * `tracing` (default): warnings, of a device that is not there and of a tensor copied off its device, as events of target
 //!   `serde_tensor::device`. Without it they are silent; [`Report`] tells the same.
+//! * `axum`: `Tensors<T>` in the requests and responses of axum's handlers; see the module `axum`.
 //! * `tokio`: messages over tokio's readers and writers; see the module `tokio`.
 //! * `tokio-serde`: the traits of the crate `tokio-serde`, on which tarpc runs; see the module `tokio_serde`.
 //! * `tch`: libtorch's tensors, `tch::Tensor`, stand in `#[tensor]` fields. Needs libtorch; versions come in pairs, which the
@@ -102,9 +103,15 @@ pub use plan::{OwnedPlan, Plan};
 pub use ser::Serializer;
 pub use tensor::{DType, Element, OtherDType, Tensor, TensorView};
 pub use traits::{Presence, TensorDeserialize, TensorSerialize, contains_tensor};
+#[cfg(feature = "axum")]
+#[doc(inline)]
+pub use transport::axum;
 #[cfg(feature = "tokio")]
 #[doc(inline)]
 pub use transport::tokio;
+#[cfg(feature = "tokio-serde")]
+#[doc(inline)]
+pub use transport::tokio_serde;
 pub use transport::{Chunks, MessageBuffer, MessageReader, MessageWriter, Reassembler};
 pub use verbs::{from_bytes, from_reader, from_slice, to_vec, to_writer};
 

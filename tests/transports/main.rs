@@ -6,8 +6,11 @@
 mod common;
 
 mod distributed;
+mod http;
 mod ipc_channel;
 mod nats;
+mod serving;
 mod shared_memory;
+mod tarpc;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;

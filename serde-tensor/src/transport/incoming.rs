@@ -27,7 +27,7 @@ impl Start {
     }
 
     /// Whether nothing arrived.
-    #[cfg(feature = "tokio")]
+    #[cfg(any(feature = "axum", feature = "tokio"))]
     pub(super) fn is_empty(&self) -> bool {
         self.there == 0
     }
@@ -128,7 +128,7 @@ impl Incoming {
     }
 
     /// Makes room for `more` bytes, or for as many again as there are, but for no more than are missing.
-    #[cfg(feature = "tokio")]
+    #[cfg(any(feature = "axum", feature = "tokio"))]
     pub(super) fn grow(&mut self, more: usize) -> Result<()> {
         if self.buffer.capacity() - self.buffer.len() >= more {
             return Ok(());
@@ -138,7 +138,7 @@ impl Incoming {
     }
 
     /// Appends bytes: no more than are missing.
-    #[cfg(feature = "tokio")]
+    #[cfg(any(feature = "axum", feature = "tokio"))]
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.grow(bytes.len())?;
         self.buffer.extend_from_slice(bytes);

@@ -1,5 +1,7 @@
 //! Messages over readers and writers. Knows no byte layout beyond a frame's header, which states its length.
 
+#[cfg(feature = "axum")]
+pub mod axum;
 mod buffer;
 mod chunks;
 mod incoming;
@@ -8,6 +10,8 @@ mod reassembler;
 mod stream;
 #[cfg(feature = "tokio")]
 pub mod tokio;
+#[cfg(feature = "tokio-serde")]
+pub mod tokio_serde;
 mod writer;
 
 pub use buffer::MessageBuffer;
