@@ -203,7 +203,7 @@ impl<'de> Import<'de> {
                 return Ok((tensor::aligned_copy(self.bytes(), align), Transfer::Copied));
             }
         };
-        if data.as_ptr().addr().is_multiple_of(align)
+        if tensor::is_aligned(data, align)
             && let Some(shared) = self.context.share(data)
         {
             return Ok((shared, Transfer::Shared));

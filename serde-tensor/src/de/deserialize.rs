@@ -140,7 +140,7 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
         if name == leaf::TOKEN
             && let Some(payload) = self.cursor.quick_ext(wire::ext::TENSOR)
         {
-            let parts = self.tensor(payload)?;
+            let parts = self.tensor_at_hand(payload)?;
             return visitor.visit_newtype_struct(parts);
         }
         let start = self.cursor.position();

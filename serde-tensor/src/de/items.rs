@@ -107,8 +107,13 @@ impl<'de> Deserializer<'de> {
     }
 
     /// The description and the data that a tensor's payload leads to.
-    #[inline]
     pub(super) fn tensor(&mut self, payload: &'de [u8]) -> Result<TensorParts<'de>> {
+        self.tensor_at_hand(payload)
+    }
+
+    /// [`tensor`](Self::tensor) where most tensors are read: its parts need not pass through memory.
+    #[inline(always)]
+    pub(super) fn tensor_at_hand(&mut self, payload: &'de [u8]) -> Result<TensorParts<'de>> {
         match self.tensor_parts(payload) {
             Ok(parts) => Ok(parts),
             Err(error) => {
@@ -122,7 +127,7 @@ impl<'de> Deserializer<'de> {
     #[inline(never)]
     pub(super) fn visit_elements<V: Visitor<'de>>(&mut self, payload: &'de [u8], visitor: V) -> Result<V::Value> {
         let TensorParts { fields, data, .. } = self.tensor(payload)?;
-        let descriptor = Descriptor::read(&mut &*fields, self.options.limits.rank)?;
+        let descriptor = Descriptor::read(&mut &*fields, self.limits.rank)?;
         match data {
             Data::Borrowed(data) => Elements::of(&descriptor, data)?.visit(visitor),
             Data::Held(held, start, len) => Elements::of(&descriptor, &held.copy(start..start + len)?)?.visit(visitor),
@@ -133,7 +138,7 @@ impl<'de> Deserializer<'de> {
     #[inline(never)]
     pub(super) fn visit_bytes_of<V: Visitor<'de>>(&mut self, payload: &'de [u8], visitor: V) -> Result<V::Value> {
         let TensorParts { fields, data, .. } = self.tensor(payload)?;
-        let descriptor = Descriptor::read(&mut &*fields, self.options.limits.rank)?;
+        let descriptor = Descriptor::read(&mut &*fields, self.limits.rank)?;
         match data {
             Data::Borrowed(data) => {
                 let mut elements = Elements::of(&descriptor, data)?;
@@ -153,13 +158,13 @@ impl<'de> Deserializer<'de> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn tensor_parts(&mut self, payload: &'de [u8]) -> Result<TensorParts<'de>> {
         let (fields, place) = descriptor::split(payload)?;
         let (data, segment) = match place {
             Place::Inline(data) => (Data::Borrowed(data), None),
             Place::Segment { index, offset } if self.held.is_some() => {
-                let len = Descriptor::read(&mut &*fields, self.options.limits.rank)?.data_len()?;
+                let len = descriptor::data_len(fields, self.limits.rank)?;
                 (self.held_data(index, offset, len)?, None)
             }
             Place::Segment { index, offset } => {
@@ -184,7 +189,7 @@ impl<'de> Deserializer<'de> {
     /// The data of a tensor in a segment, and the whole segment.
     fn segment_part(&mut self, fields: &[u8], index: u64, offset: u64) -> Result<(&'de [u8], &'de [u8])> {
         let segment = self.segment(index)?;
-        let len = Descriptor::read(&mut &*fields, self.options.limits.rank)?.data_len()?;
+        let len = descriptor::data_len(fields, self.limits.rank)?;
         let part = usize::try_from(offset)
             .ok()
             .and_then(|offset| segment.get(offset..offset.checked_add(len)?));
@@ -213,7 +218,7 @@ impl<'de> Deserializer<'de> {
             return self.tensor_parts(payload);
         };
         let at = addresses(fields).start;
-        let len = Descriptor::read(&mut &*fields, self.options.limits.rank)?.data_len()?;
+        let len = descriptor::data_len(fields, self.limits.rank)?;
         let not_inside = |segment: u64| {
             Error::syntax(format!(
                 "a tensor of {len} bytes at {offset} of segment {index}, which has {segment}"

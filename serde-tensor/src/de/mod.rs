@@ -20,6 +20,7 @@ use crate::call::decode::held::Held;
 use crate::call::decode::{Call, Check, Options, Whole, default_options};
 use crate::device::Report;
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 use crate::wire::frame::{Frame, MAGIC};
 use crate::wire::read::Cursor;
 use crate::wire::{path, to_u64};
@@ -55,7 +56,7 @@ pub struct Deserializer<'de> {
     depth: usize,
     /// Where the last `Some` began, to see `Some(Some(…))`: a type may be nothing else, without end.
     some_at: Option<usize>,
-    options: Arc<Options>,
+    limits: Limits,
     call: Call<'de>,
 }
 
@@ -71,7 +72,7 @@ impl<'de> Deserializer<'de> {
 
     /// Opens a message at the front of `input`, which is `owner`'s if tensors may share it.
     pub(crate) fn open(input: &'de [u8], options: Arc<Options>, owner: Option<Bytes>, record: bool) -> Result<Self> {
-        let limits = &options.limits;
+        let limits = options.limits.clone();
         if input.is_empty() {
             return Err(Error::eof("the message is empty").at(0));
         }
@@ -101,15 +102,8 @@ impl<'de> Deserializer<'de> {
             input,
             depth: limits.depth,
             some_at: None,
-            call: Call::enter(
-                Arc::clone(&options),
-                owner,
-                body,
-                offset,
-                Whole::Bytes(&input[..len]),
-                record,
-            ),
-            options,
+            call: Call::enter(options, owner, body, offset, Whole::Bytes(&input[..len]), record),
+            limits,
         })
     }
 
@@ -127,8 +121,8 @@ impl<'de> Deserializer<'de> {
             input: body,
             depth: options.limits.depth,
             some_at: None,
-            call: Call::enter(Arc::clone(&options), None, body, offset, whole, record),
-            options,
+            limits: options.limits.clone(),
+            call: Call::enter(options, None, body, offset, whole, record),
         }
     }
 
@@ -152,8 +146,8 @@ impl<'de> Deserializer<'de> {
             input: body,
             depth: options.limits.depth,
             some_at: None,
-            call: Call::enter(Arc::clone(&options), None, body, offset, whole, record),
-            options,
+            limits: options.limits.clone(),
+            call: Call::enter(options, None, body, offset, whole, record),
         }
     }
 
@@ -223,7 +217,7 @@ impl<'de> Deserializer<'de> {
             }
             None => Err(Error::limit(format!(
                 "the value nests deeper than the limit of {}",
-                self.options.limits.depth
+                self.limits.depth
             ))),
         }
     }

@@ -5,6 +5,7 @@ mod narrow;
 mod serialize;
 mod single;
 mod tensor;
+mod ties;
 
 use single::SinglePass;
 

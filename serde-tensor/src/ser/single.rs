@@ -1,9 +1,9 @@
 //! Segments written at once: each tensor's bytes go straight to their place in the message, the body follows them.
 
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::mem;
 
+use super::ties::Ties;
 use crate::call::encode::{Identity, Storage};
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -12,6 +12,9 @@ use crate::wire::checksum::crc32c;
 use crate::wire::frame::{Entry, HEADER_LEN, Header};
 use crate::wire::to_u64;
 
+/// How much room is made beyond a segment, in bytes.
+const MOST_AHEAD: usize = 64 << 10;
+
 /// The data section of a frame being written.
 pub(crate) struct SinglePass {
     align: u8,
@@ -19,15 +22,7 @@ pub(crate) struct SinglePass {
     /// The message from its header to the end of the data; the body waits elsewhere. Empty before the first segment.
     out: Vec<u8>,
     entries: Vec<Entry>,
-    tied: BTreeMap<(Device, Storage), Tied>,
-}
-
-/// A segment that other tensors may turn out to share.
-struct Tied {
-    end: u64,
-    index: u64,
-    /// Keeps the storage alive, so that nothing else can come to lie at its address.
-    _owner: Box<dyn Any>,
+    tied: Ties,
 }
 
 impl SinglePass {
@@ -37,7 +32,7 @@ impl SinglePass {
             checksums,
             out: Vec::new(),
             entries: Vec::new(),
-            tied: BTreeMap::new(),
+            tied: Ties::default(),
         }
     }
 
@@ -54,15 +49,11 @@ impl SinglePass {
             return None;
         }
         let identity = identity?;
-        let storage = identity.place?;
-        let (&(device, start), tied) = self.tied.range(..=(identity.device, storage)).next_back()?;
-        let same_space = device == identity.device && start.space == storage.space;
-        let inside = storage.address.checked_add(to_u64(len))? <= tied.end;
-        (same_space && inside).then(|| (tied.index, storage.address - start.address))
+        self.tied.find(identity.device, identity.place?, len)
     }
 
-    /// Where the next segment's bytes are to be appended.
-    pub(super) fn open(&mut self, body: &mut Buffer) -> Result<&mut Vec<u8>> {
+    /// Where the next segment's bytes, which are `len`, are to be appended; there is room for them.
+    pub(super) fn open(&mut self, body: &mut Buffer, len: usize) -> Result<&mut Vec<u8>> {
         if self.out.is_empty() {
             // The buffer at hand, which may be large and warm, is for the tensors; the body so far moves out.
             let mut so_far = Buffer::default();
@@ -70,6 +61,12 @@ impl SinglePass {
             self.out = mem::replace(body, so_far).into_vec();
             self.out.clear();
             self.out.resize(HEADER_LEN, 0);
+        }
+        let room = len.saturating_add(1 << self.align);
+        if self.out.capacity() - self.out.len() < room {
+            // And some more, so that neither the next small segment nor body and table move the message to other memory.
+            let more = room.saturating_add(len.min(MOST_AHEAD));
+            self.out.try_reserve(more).map_err(|_| no_memory(len))?;
         }
         pad(&mut self.out, self.align)?;
         let offset = to_u64(self.out.len());
@@ -95,14 +92,7 @@ impl SinglePass {
 
     /// Lets other tensors share a segment of `len` bytes: they lie where `owner` keeps them from being replaced by others.
     pub(super) fn tie(&mut self, index: u64, device: Device, storage: Storage, len: usize, owner: Box<dyn Any>) {
-        if let Some(end) = storage.address.checked_add(to_u64(len)) {
-            let tied = Tied {
-                end,
-                index,
-                _owner: owner,
-            };
-            self.tied.insert((device, storage), tied);
-        }
+        self.tied.insert(device, storage, len, index, owner);
     }
 
     /// The whole message around a body.
@@ -111,7 +101,7 @@ impl SinglePass {
             if !framed {
                 return Ok(body.into_vec());
             }
-            self.open(&mut body)?;
+            self.open(&mut body, 0)?;
             self.entries.clear();
         }
         let mut out = self.out;
@@ -140,6 +130,11 @@ impl SinglePass {
         out[..HEADER_LEN].copy_from_slice(&header);
         Ok(out)
     }
+}
+
+#[cold]
+pub(super) fn no_memory(len: usize) -> Error {
+    Error::limit(format!("no memory for {len} more bytes of a message"))
 }
 
 #[cold]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::narrow::{Append, Narrow, Parts};
+use super::single::no_memory;
 use super::{Segments, Serializer};
 use crate::call::encode::{self, Ask, Identity, Offer};
 use crate::device::{Device, DeviceCopies, warn};
@@ -112,7 +113,7 @@ impl Serializer<'_> {
             Segments::Single(single) => {
                 // Taken before the data is asked for, which may run any code.
                 let owner = encode::take_owner();
-                let out = single.open(&mut self.body)?;
+                let out = single.open(&mut self.body, len)?;
                 append(out, data, len)?;
                 let index = single.close(len);
                 if let Some(owner) = owner
@@ -270,11 +271,6 @@ fn check_written(written: usize, len: usize) -> Result<()> {
         "a tensor's data has {written} bytes, its description asks for {}",
         to_u64(len)
     )))
-}
-
-#[cold]
-fn no_memory(len: usize) -> Error {
-    Error::limit(format!("no memory for {len} more bytes of a message"))
 }
 
 #[cold]

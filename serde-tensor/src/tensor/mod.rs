@@ -30,8 +30,8 @@ pub use element::Element;
 pub use host::Tensor;
 pub use view::TensorView;
 
-pub(crate) use buffer::{MAX_ALIGN, aligned, aligned_copy};
+pub(crate) use buffer::{MAX_ALIGN, aligned, aligned_copy, is_aligned};
 pub(crate) use compact::compact;
 pub(crate) use element::{elements_to_vec, little_endian};
 pub(crate) use number::Number;
-pub(crate) use shape::{Shape, byte_len, bytes_of, check_bool, data_len, is_row_major, no_bool, not_bool};
+pub(crate) use shape::{Shape, byte_len, check_bool, data_len, is_row_major, no_bool, not_bool};

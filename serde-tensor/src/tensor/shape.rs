@@ -154,7 +154,7 @@ pub(super) fn reserved<E>(count: usize) -> Result<Vec<E>> {
 
 /// `ceil(count * bits / 8)`, if it can be addressed.
 #[inline]
-pub(crate) fn bytes_of(dtype: DType, count: usize) -> Option<usize> {
+pub(super) fn bytes_of(dtype: DType, count: usize) -> Option<usize> {
     // The number of bits may need up to 72 bits itself. `isize::MAX` is the longest slice there can be.
     let bits = (count as u128) * u128::from(dtype.bits());
     usize::try_from(bits.div_ceil(8))

@@ -205,12 +205,12 @@ impl Descriptor {
         })
     }
 
-    /// Reads all of `bytes` as the fields of a tensor without strides and of up to four dims, and the length of its data; `None` of any
-    /// other, and of what is wrong.
+    /// Reads all of `bytes` as the fields of a tensor without strides, of up to four dims and with elements of whole bytes, and the length of
+    /// its data; `None` of any other, and of what is wrong.
     ///
     /// Each dim stays in a register of its own until the description is made. A loop would fill an array, which would have to arrive in
     /// memory before it could be moved.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn quick(mut bytes: &[u8]) -> Option<(Self, usize)> {
         let (&[code, bits, flags, device_type], rest) = bytes.split_first_chunk()?;
         if flags & (STRIDED | !KNOWN_FLAGS) != 0 {
@@ -241,7 +241,8 @@ impl Descriptor {
             }
             _ => return None,
         };
-        if !bytes.is_empty() {
+        let len = count.checked_mul(usize::from(bits / 8))?;
+        if !bytes.is_empty() || bits % 8 != 0 || isize::try_from(len).is_err() {
             return None;
         }
         let dtype = DType::from_dlpack(code, bits)?;
@@ -253,12 +254,20 @@ impl Descriptor {
             shape: Shape::from_buf_and_len([a, b, c, d], rank),
             strides: None,
         };
-        Some((descriptor, tensor::bytes_of(dtype, count)?))
+        Some((descriptor, len))
     }
 
     /// The length in bytes of the tensor's data, after checking the strides.
     pub(crate) fn data_len(&self) -> Result<usize> {
         tensor::data_len(self.dtype, &self.shape, self.strides.as_deref())
+    }
+}
+
+/// The length in bytes of the data that fields ask for.
+pub(crate) fn data_len(fields: &[u8], max_rank: usize) -> Result<usize> {
+    match Descriptor::quick(fields) {
+        Some((descriptor, len)) if descriptor.shape.len() <= max_rank => Ok(len),
+        _ => Descriptor::read(&mut &*fields, max_rank)?.data_len(),
     }
 }
 

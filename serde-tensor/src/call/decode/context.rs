@@ -44,7 +44,7 @@ pub(crate) fn context(at: Option<usize>) -> Option<Context> {
         let (field, site) = (effective(sites), sites.last().copied());
         let frame = stack.frame(at);
         let mut context = match frame {
-            Some(frame) => Context::of(&frame.options, frame.log.record),
+            Some(frame) => Context::of(&frame.options, frame.record),
             None => Context::of(&default_options(), false),
         };
         context.frame = frame.map(|frame| frame.id);
@@ -115,7 +115,9 @@ impl Context {
             self.charge(data, data.len())?;
             return Ok(aligned_copy(data, align));
         }
-        let earlier = self.with_frame(|frame| frame.copies.part(&from, align)).flatten();
+        let earlier = self
+            .with_frame(|frame| frame.rare.as_ref()?.copies.part(&from, align))
+            .flatten();
         if let Some(earlier) = earlier {
             return Ok(earlier);
         }
@@ -126,7 +128,7 @@ impl Context {
         let copy = aligned_copy(whole, align);
         let start = from.start - addresses(whole).start;
         let part = copy.slice(start..start + data.len());
-        self.with_frame(|frame| frame.copies.insert(addresses(whole), copy));
+        self.with_frame(|frame| frame.rare().copies.insert(addresses(whole), copy));
         Ok(part)
     }
 
@@ -147,14 +149,15 @@ impl Context {
             if !counts(frame) {
                 return None;
             }
+            let most = frame.len.saturating_mul(frame.options.limits.copies);
+            let rare = frame.rare();
             if let Some(at) = self.at
-                && !frame.counted.insert(at)
+                && !rare.counted.insert(at)
             {
                 return None;
             }
-            frame.copied = frame.copied.saturating_add(len);
-            let most = frame.len.saturating_mul(frame.options.limits.copies);
-            (frame.copied > most).then_some((frame.copied, most))
+            rare.copied = rare.copied.saturating_add(len);
+            (rare.copied > most).then_some((rare.copied, most))
         });
         let Some((copied, most)) = over.flatten() else {
             return Ok(());
@@ -169,7 +172,7 @@ impl Context {
         let range = addresses(data);
         let gaps = self.with_frame(|frame| {
             let inline = frame.body.contains(&range.start);
-            (!inline && frame.holds(&range)).then(|| frame.bools.gaps(&range))
+            (!inline && frame.holds(&range)).then(|| frame.rare().bools.gaps(&range))
         });
         let Some(gaps) = gaps.flatten() else {
             return check_bool(data);
@@ -177,7 +180,7 @@ impl Context {
         for gap in gaps {
             let bad = not_bool(&data[gap.start - range.start..gap.end - range.start]);
             let end = bad.map_or(gap.end, |bad| gap.start + bad);
-            self.with_frame(|frame| frame.bools.insert(gap.start..end));
+            self.with_frame(|frame| frame.rare().bools.insert(gap.start..end));
             if bad.is_some() {
                 let at = end - range.start;
                 return Err(no_bool(data[at], at));
@@ -198,24 +201,29 @@ impl Context {
             self.charge_segment(part.len())?;
             return held.copy(part).map(Bytes::from);
         }
-        if let Some(earlier) = self.with_frame(|frame| frame.copies.part(&part, 1)).flatten() {
+        if let Some(earlier) = self
+            .with_frame(|frame| frame.rare.as_ref()?.copies.part(&part, 1))
+            .flatten()
+        {
             return Ok(earlier);
         }
         let copy = aligned(held.copy(segment.clone())?, MAX_ALIGN);
         let of = copy.slice(part.start - segment.start..part.end - segment.start);
-        self.with_frame(|frame| frame.copies.insert(segment, copy));
+        self.with_frame(|frame| frame.rare().copies.insert(segment, copy));
         Ok(of)
     }
 
     /// [`check_bool`](Self::check_bool) of bytes in a library's memory.
     pub(crate) fn check_held_bool(&self, held: &Held, part: &Range<usize>) -> Result<(), Error> {
-        let gaps = self.with_frame(|frame| frame.bools.gaps(part)).unwrap_or_default();
+        let gaps = self
+            .with_frame(|frame| frame.rare().bools.gaps(part))
+            .unwrap_or_default();
         for gap in gaps {
             held.pieces(gap.clone(), |at, piece| match not_bool(piece) {
                 None => Ok(()),
                 Some(bad) => Err(no_bool(piece[bad], at + bad - part.start)),
             })?;
-            self.with_frame(|frame| frame.bools.insert(gap));
+            self.with_frame(|frame| frame.rare().bools.insert(gap));
         }
         Ok(())
     }
@@ -231,7 +239,7 @@ impl Context {
     /// Whether more than one tensor names a segment, or may.
     pub(crate) fn is_named_again(&self, index: u64, body: &[u8], segments: usize) -> bool {
         self.with_frame(|frame| {
-            let names = frame.names.get_or_insert_with(|| Names::count(body, segments));
+            let names = frame.rare().names.get_or_insert_with(|| Names::count(body, segments));
             names.again(index)
         })
         .unwrap_or(true)
@@ -240,12 +248,13 @@ impl Context {
     /// Uses the call's value of a type, which is out of the frame meanwhile: `use_it` is not this crate's.
     pub(crate) fn with_state<S: Default + 'static, R>(&self, use_it: impl FnOnce(&mut S) -> R) -> Option<R> {
         let kept = self.with_frame(|frame| {
-            let at = frame.states.iter().position(|state| state.is::<S>())?;
-            Some(frame.states.swap_remove(at))
+            let states = &mut frame.rare().states;
+            let at = states.iter().position(|state| state.is::<S>())?;
+            Some(states.swap_remove(at))
         })?;
         let mut state = kept.and_then(|state| state.downcast::<S>().ok()).unwrap_or_default();
         let result = use_it(&mut state);
-        self.with_frame(|frame| frame.states.push(state));
+        self.with_frame(|frame| frame.rare().states.push(state));
         Some(result)
     }
 
@@ -258,7 +267,7 @@ impl Context {
         let pair = (decision.wanted, decision.device);
         let first = match self.site {
             Some(site) => site.first_fallback(pair.0, pair.1),
-            None => match self.with_frame(|frame| frame.fell_back.first(pair)) {
+            None => match self.with_frame(|frame| frame.rare().fell_back.first(pair)) {
                 Some(first) => first,
                 None => ELSEWHERE.first_fallback(pair.0, pair.1),
             },
@@ -277,7 +286,7 @@ impl Context {
         match self.frame {
             // The path can be had only where the body is: at the end of the call.
             Some(_) => {
-                self.with_frame(|frame| frame.log.push(warning));
+                self.with_frame(|frame| frame.rare().log.push(warning));
             }
             None => warning.emit(None),
         }
@@ -296,7 +305,7 @@ impl Context {
 
     /// Records a tensor for the report.
     pub(crate) fn landed(&self, landed: Landed) {
-        self.with_frame(|frame| frame.log.landed.push(landed));
+        self.with_frame(|frame| frame.rare().log.landed.push(landed));
     }
 
     /// Gives an error to serde as text, and, if trying another variant of an untagged enum would not mend it, to the
@@ -309,10 +318,13 @@ impl Context {
         let text = E::custom(&error);
         let lasting = matches!(error.category(), Category::Device | Category::Backend | Category::Limit);
         // What is not kept is dropped outside: its source may be a user's.
-        let _other = self.with_frame(|frame| match &frame.log.failure {
-            None if lasting => frame.log.failure.replace((error, self.at)).map(|(error, _)| error),
-            Some(_) if lasting => Some(error),
-            _ => frame.log.passing.replace(error),
+        let _other = self.with_frame(|frame| {
+            let log = &mut frame.rare().log;
+            match &log.failure {
+                None if lasting => log.failure.replace((error, self.at)).map(|(error, _)| error),
+                Some(_) if lasting => Some(error),
+                _ => log.passing.replace(error),
+            }
         });
         text
     }

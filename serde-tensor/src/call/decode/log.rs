@@ -12,7 +12,6 @@ use crate::wire::path::Walk;
 /// What happened in a call.
 #[derive(Default)]
 pub(super) struct Log {
-    pub(super) record: bool,
     pub(super) landed: Vec<Landed>,
     pub(super) warnings: Vec<Warning>,
     /// How many more there were.

@@ -100,7 +100,15 @@ struct Frame {
     deferred: Option<Deferred>,
     /// Where this call's own `sites` begin.
     base: usize,
-    /// How many bytes its tensors took in copies.
+    /// Whether a report is wanted.
+    record: bool,
+    rare: Option<Box<Rare>>,
+}
+
+/// What most calls have no use for: it is made when it is first written to, so that a frame is quickly pushed and removed.
+#[derive(Default)]
+struct Rare {
+    /// How many bytes the call's tensors took in copies.
     copied: usize,
     /// The descriptions of the tensors that were counted, by address: one that is read again, for another variant, is not
     /// counted again.
@@ -160,17 +168,8 @@ impl<'de> Call<'de> {
                 kept: BTreeMap::new(),
                 deferred: None,
                 base,
-                copied: 0,
-                counted: HashSet::new(),
-                copies: Copies::default(),
-                names: None,
-                bools: Spans::default(),
-                states: Vec::new(),
-                fell_back: WarnOnce::new(),
-                log: Log {
-                    record,
-                    ..Log::default()
-                },
+                record,
+                rare: None,
             });
         });
         Self {
@@ -212,12 +211,12 @@ impl<'de> Call<'de> {
 
     /// Ends the call: warns of what there was to warn of, reports, and says whether a tensor failed.
     pub(crate) fn finish(mut self) -> Result<Report> {
-        let Some(log) = self.leave() else {
+        let Some(rare) = self.leave() else {
             return Ok(Report::default());
         };
-        match log.failure {
+        match rare.log.failure {
             Some((error, at)) => Err(self.locate(error, at)),
-            None => Ok(report(self.body, self.depth, log.landed)),
+            None => Ok(report(self.body, self.depth, rare.log.landed)),
         }
     }
 
@@ -226,15 +225,15 @@ impl<'de> Call<'de> {
     pub(crate) fn recover(&self, error: Error) -> Error {
         let passing = with_stack(|stack| {
             let frame = stack.frames.iter_mut().rfind(|frame| frame.id == self.id)?;
-            frame
-                .log
+            let rare = frame.rare.as_mut()?;
+            rare.log
                 .passing
                 .take_if(|passing| passing.to_string() == error.message())
         });
         passing.flatten().unwrap_or(error)
     }
 
-    fn leave(&mut self) -> Option<Log> {
+    fn leave(&mut self) -> Option<Box<Rare>> {
         if !mem::replace(&mut self.open, false) {
             return None;
         }
@@ -243,7 +242,7 @@ impl<'de> Call<'de> {
             let _ = HELD.try_with(|held| held.set(held.get().saturating_sub(1)));
         }
         // The frame leaves the borrow before it is dropped: its owner's `Drop` may be a user's.
-        let mut frame = with_stack(|stack| {
+        let frame = with_stack(|stack| {
             let at = stack.frames.iter().rposition(|frame| frame.id == self.id)?;
             let frame = stack.frames.remove(at);
             if at == stack.frames.len() {
@@ -252,9 +251,9 @@ impl<'de> Call<'de> {
             Some(frame)
         })
         .flatten()?;
-        let mut log = mem::take(&mut frame.log);
-        log.warn(self.body, self.depth);
-        Some(log)
+        let mut rare = frame.rare?;
+        rare.log.warn(self.body, self.depth);
+        Some(rare)
     }
 
     /// The error with the place of the tensor whose description is at the address.
@@ -325,6 +324,10 @@ enum Place {
 }
 
 impl Frame {
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
     fn place_of(&self, bytes: &Range<usize>) -> Place {
         if self.body.start <= bytes.start && bytes.end <= self.body.end {
             Place::Body
