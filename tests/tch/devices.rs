@@ -10,7 +10,7 @@ use tch::Tensor;
 
 use super::common::capture::warnings;
 use super::common::sim::{EightGpus, SimTensor};
-use super::{One, bytes, iota, one};
+use super::{One, bytes, iota, one, skipped};
 
 /// As a worker with eight GPUs sends it.
 #[derive(TensorSerialize)]
@@ -40,7 +40,7 @@ fn a_process_without_cuda_decodes_a_message_recorded_on_a_gpu_with_one_warning()
         x: Tensor,
     }
     if is_there(1) {
-        println!("skipped: this machine has the device");
+        skipped("this machine has the device");
         return;
     }
     let message = [
@@ -65,7 +65,7 @@ fn a_process_without_cuda_decodes_a_message_recorded_on_a_gpu_with_one_warning()
 fn a_missing_device_can_be_an_error_which_says_whether_cuda_is_linked() {
     let decoder = Decoder::new().on_missing(OnMissing::Error);
     if is_there(7) {
-        println!("skipped: this machine has the device");
+        skipped("this machine has the device");
         return;
     }
     let error = decoder.from_slice::<One>(&from_gpu(7)).unwrap_err();

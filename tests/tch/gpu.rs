@@ -5,25 +5,24 @@ use serde_tensor::{Decoder, Device, DeviceCopies, DeviceGuard, Encoder, Placemen
 use tch::{Cuda, Kind, Tensor};
 
 use super::common::capture::warnings;
-use super::{One, bytes, iota, one, round_trips};
+use super::{One, bytes, iota, one, round_trips, skipped};
 
 /// Whether there is a GPU; if not, says why.
-fn gpu(test: &str) -> bool {
+fn gpu() -> bool {
     let count = Cuda::device_count();
     if count == 0 {
-        let why = if tch::utils::has_cudart() {
+        skipped(if tch::utils::has_cudart() {
             "no GPU"
         } else {
             "libtorch_cuda is not linked"
-        };
-        println!("skipped: {test}: {why}");
+        });
     }
     count > 0
 }
 
 #[test]
 fn tensors_go_to_the_gpu_and_back() {
-    if !gpu("tensors_go_to_the_gpu_and_back") {
+    if !gpu() {
         return;
     }
     let on_gpu = iota(&[40, 30]).transpose(0, 1).to_device(tch::Device::Cuda(0));
@@ -44,7 +43,7 @@ fn tensors_go_to_the_gpu_and_back() {
 /// D7.
 #[test]
 fn a_copy_off_the_gpu_is_warned_of_and_can_be_denied() {
-    if !gpu("a_copy_off_the_gpu_is_warned_of_and_can_be_denied") {
+    if !gpu() {
         return;
     }
     let value = one(Tensor::ones([300], (tch::Kind::Float, tch::Device::Cuda(0))));
@@ -72,7 +71,7 @@ fn model() -> StateDict {
 
 #[test]
 fn a_model_goes_to_the_gpu_in_one_piece_and_trains_there() {
-    if !gpu("a_model_goes_to_the_gpu_in_one_piece_and_trains_there") {
+    if !gpu() {
         return;
     }
     let sent = model();
@@ -107,7 +106,7 @@ fn a_model_goes_to_the_gpu_in_one_piece_and_trains_there() {
 
 #[test]
 fn a_model_comes_from_the_gpu() {
-    if !gpu("a_model_comes_from_the_gpu") {
+    if !gpu() {
         return;
     }
     let sent = model();

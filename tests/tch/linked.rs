@@ -7,6 +7,8 @@ mod build;
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
+use super::skipped;
+
 /// The folder of the libtorch in this process.
 fn loaded() -> Option<PathBuf> {
     let maps = fs::read_to_string("/proc/self/maps").ok()?;
@@ -18,7 +20,7 @@ fn loaded() -> Option<PathBuf> {
 #[test]
 fn this_program_links_libtorchs_gpus_where_there_are_any() {
     let Some(libtorch) = loaded() else {
-        println!("skipped: this system does not say where its libraries are");
+        skipped("this system does not say where its libraries are");
         return;
     };
     let there = !build::link_arguments(&libtorch).is_empty();

@@ -21,6 +21,10 @@ mod state_dict;
 mod tied;
 mod training;
 
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::{env, fmt};
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_tensor::tch::Arena;
@@ -42,6 +46,22 @@ struct One {
 struct Host {
     #[tensor]
     x: HostTensor,
+}
+
+/// A file of `data/`: beside this program, where `cargo xtask gpu-bundle` puts it, or in the repository.
+fn data(name: &str) -> PathBuf {
+    let beside = env::current_exe().unwrap().with_file_name("data").join(name);
+    if beside.exists() {
+        return beside;
+    }
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)
+}
+
+/// Says why a test is not run, also where what tests that pass print is not shown.
+fn skipped(why: impl fmt::Display) {
+    let test = std::thread::current().name().map(str::to_owned);
+    // Not by `println!`, which is captured.
+    let _ = writeln!(io::stderr(), "skipped: {}: {why}", test.unwrap_or_default());
 }
 
 fn one(x: Tensor) -> One {

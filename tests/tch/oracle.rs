@@ -8,14 +8,13 @@ use serde_json::Value;
 use serde_tensor::{Encoder, inspect};
 use tch::{Kind, Tensor};
 
-use super::{as_host, bytes, messages, one, sent};
+use super::{as_host, bytes, data, messages, one, sent, skipped};
 
 struct Case(Value);
 
 impl Case {
     fn all() -> Vec<Self> {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/torch-oracle.json");
-        let text = std::fs::read_to_string(path).unwrap();
+        let text = fs::read_to_string(data("torch-oracle.json")).unwrap();
         let mut oracle: Value = serde_json::from_str(&text).unwrap();
         let Value::Array(tensors) = oracle["tensors"].take() else {
             panic!("no tensors")
@@ -182,15 +181,15 @@ fn pythons_torch_reads_the_same_messages() {
     let python = if cfg!(windows) { "python" } else { "python3" };
     let output = Command::new(python)
         .arg(judge)
-        .arg(root.join("data/torch-oracle.json"))
+        .arg(data("torch-oracle.json"))
         .arg(&folder)
         .output();
     let Ok(output) = output else {
-        println!("skipped: there is no {python}");
+        skipped(format!("there is no {python}"));
         return;
     };
     if output.status.code() == Some(77) {
-        println!("skipped: {python} has no torch");
+        skipped(format!("{python} has no torch"));
         return;
     }
     let said = String::from_utf8_lossy(&output.stdout);

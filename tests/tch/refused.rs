@@ -4,11 +4,10 @@ use bytes::Bytes;
 use serde_tensor::{Category, DType, Tensor as HostTensor, TensorDeserialize, TensorSerialize};
 use tch::{CModule, Device, Kind, Tensor};
 
-use super::{FLOAT, Host, One, iota, one, send_error};
+use super::{FLOAT, Host, One, data, iota, one, send_error};
 
 fn meta() -> Tensor {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/meta-tensor.pt");
-    let module = CModule::load(path).unwrap();
+    let module = CModule::load(data("meta-tensor.pt")).unwrap();
     module.forward_ts::<Tensor>(&[]).unwrap()
 }
 
@@ -65,8 +64,8 @@ fn each_tensor_without_plain_memory_is_named() {
 
 /// A tensor of `uint16`, which libtorch has and tch does not.
 fn unnamed_kind() -> Tensor {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/uint16-tensor.pt");
-    CModule::load(path).unwrap().forward_ts::<Tensor>(&[]).unwrap()
+    let module = CModule::load(data("uint16-tensor.pt")).unwrap();
+    module.forward_ts::<Tensor>(&[]).unwrap()
 }
 
 #[test]

@@ -8,11 +8,30 @@ use std::process::Command;
 use crate::python::{Environment, set};
 use crate::step::{Result, Step};
 
-/// The version that belongs to the newest tch that the library accepts; the README has the table.
-const VERSION: &str = "2.13.0";
+/// A libtorch and the tch that belongs to it; the README has the table.
+pub(crate) struct Version {
+    pub(crate) torch: &'static str,
+    pub(crate) tch: &'static str,
+}
 
-/// The folder of the Python environment. `torch-sys` remembers where it is, so for another version it has another name.
-const ENVIRONMENT: &str = "venv-2.13";
+impl Version {
+    /// Of the newest tch that the library accepts.
+    pub(crate) const NEWEST: Self = Self {
+        torch: "2.13.0",
+        tch: "0.26.0",
+    };
+
+    /// Of the oldest.
+    pub(crate) const OLDEST: Self = Self {
+        torch: "2.11.0",
+        tch: "0.24.0",
+    };
+
+    /// Major and minor version.
+    pub(crate) fn series(&self) -> &'static str {
+        self.torch.rsplit_once('.').map_or(self.torch, |(series, _)| series)
+    }
+}
 
 /// What the tests need of Python besides torch, and torch wants of it.
 const PACKAGES: &[&str] = &["numpy", "msgpack", "safetensors", "setuptools"];
@@ -27,28 +46,33 @@ const LIBRARY_PATH: &str = if cfg!(windows) {
 };
 
 /// The environment in which cargo finds libtorch, and programs find its libraries.
-pub(crate) struct Libtorch(Vec<(&'static str, OsString)>);
+pub(crate) struct Libtorch {
+    library: PathBuf,
+    variables: Vec<(&'static str, OsString)>,
+}
 
 impl Libtorch {
     /// Finds a libtorch, or installs one: once, then it is found.
-    pub(crate) fn provide() -> Result<Self> {
+    pub(crate) fn provide(version: &Version) -> Result<Self> {
         if let Some(root) = set("LIBTORCH") {
-            let library = set("LIBTORCH_LIB").unwrap_or(root);
-            return Ok(Self(vec![(
-                LIBRARY_PATH,
-                prepended(LIBRARY_PATH, &Path::new(&library).join("lib"))?,
-            )]));
+            let library = Path::new(&set("LIBTORCH_LIB").unwrap_or(root)).join("lib");
+            let variables = vec![(LIBRARY_PATH, prepended(LIBRARY_PATH, &library)?)];
+            return Ok(Self { library, variables });
         }
         if set("LIBTORCH_USE_PYTORCH").is_some() {
             let library = library_of(OsStr::new(torch_sys_python()))?;
-            return Ok(Self(vec![(LIBRARY_PATH, prepended(LIBRARY_PATH, &library)?)]));
+            let variables = vec![(LIBRARY_PATH, prepended(LIBRARY_PATH, &library)?)];
+            return Ok(Self { library, variables });
         }
-        let torch = format!("torch=={VERSION}");
-        let packages: Vec<&str> = [&*torch].iter().chain(PACKAGES).copied().collect();
-        let Environment { programs, python } = Environment::provide(ENVIRONMENT, &packages, |folder| {
+        let torch = version.torch;
+        let pinned = format!("torch=={torch}");
+        let packages: Vec<&str> = [&*pinned].iter().chain(PACKAGES).copied().collect();
+        // `torch-sys` remembers where the environment is, so for another version it has another name.
+        let environment = format!("venv-{}", version.series());
+        let Environment { programs, python } = Environment::provide(&environment, &packages, |folder| {
             eprintln!(
-                "\nlibtorch {VERSION} is installed into {}, once. It takes some minutes and, on Linux, 5 GB.\n\
-                 (LIBTORCH, or LIBTORCH_USE_PYTORCH with a Python that has torch {VERSION}, name another.)",
+                "\nlibtorch {torch} is installed into {}, once. It takes some minutes and, on Linux, 5 GB.\n\
+                 (LIBTORCH, or LIBTORCH_USE_PYTORCH with a Python that has torch {torch}, name another.)",
                 folder.display()
             );
         })?;
@@ -62,19 +86,24 @@ impl Libtorch {
             variables.push(("PATH", path));
             variables.push((LIBRARY_PATH, prepended(LIBRARY_PATH, &library)?));
         }
-        Ok(Self(variables))
+        Ok(Self { library, variables })
+    }
+
+    /// The folder of its libraries.
+    pub(crate) fn library(&self) -> &Path {
+        &self.library
     }
 
     /// The step, run with it.
     pub(crate) fn for_step(&self, step: Step) -> Step {
-        self.0
+        self.variables
             .iter()
             .fold(step, |step, (name, value)| step.quiet_env(name, value))
     }
 
     /// The command, run with it.
     pub(crate) fn for_command(&self, command: &mut Command) {
-        command.envs(self.0.iter().map(|(name, value)| (name, value)));
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
     }
 }
 

@@ -1,8 +1,9 @@
 //! One command of a task, shown as it would be typed.
 
 use std::ffi::OsStr;
+use std::io;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// Failures are told to a person, and nothing else is done with them.
 pub(crate) type Result<T = ()> = std::result::Result<T, String>;
@@ -26,13 +27,13 @@ impl Step {
         }
     }
 
-    /// A program of this workspace.
-    pub(crate) fn program(path: &Path) -> Self {
-        let mut command = Command::new(path);
+    /// Another program.
+    pub(crate) fn program(path: impl AsRef<Path>) -> Self {
+        let mut command = Command::new(path.as_ref());
         command.current_dir(root());
         Self {
             command,
-            shown: path.display().to_string(),
+            shown: path.as_ref().display().to_string(),
         }
     }
 
@@ -62,7 +63,25 @@ impl Step {
     /// Runs it, with its output where ours goes.
     pub(crate) fn run(mut self) -> Result {
         eprintln!("\n$ {}", self.shown);
-        match self.command.status() {
+        let status = self.command.status();
+        self.check(status)
+    }
+
+    /// Runs it, and returns what it says on its standard output.
+    pub(crate) fn output(mut self) -> Result<String> {
+        eprintln!("\n$ {}", self.shown);
+        let child = self.command.stdout(Stdio::piped()).spawn();
+        let output = child.and_then(Child::wait_with_output);
+        let (status, said) = match output {
+            Ok(output) => (Ok(output.status), output.stdout),
+            Err(error) => (Err(error), Vec::new()),
+        };
+        self.check(status)?;
+        String::from_utf8(said).map_err(|error| format!("`{}`: {error}", self.shown))
+    }
+
+    fn check(&self, status: io::Result<ExitStatus>) -> Result {
+        match status {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(format!("`{}` failed: {status}", self.shown)),
             Err(error) => Err(format!("`{}` could not be started: {error}", self.shown)),

@@ -5,6 +5,7 @@ use std::cell::Cell;
 
 use serde::ser::{SerializeSeq as _, SerializeTuple as _};
 use serde::{Serialize, Serializer};
+use smallvec::SmallVec;
 
 use super::{ByteString, Source, map_form};
 use crate::backend::{Description, HostBytes};
@@ -36,21 +37,42 @@ fn offered<T: Source, S: Serializer>(source: &T, offer: Offer, serializer: S) ->
     let pin = encode::pin().map_err(encode::fail)?;
     // Of a wrong length they take the way of pieces, which says so.
     let lent = bytes.lent(len, offer.unmodified).unwrap_or_default();
-    let short = lent.and_then(|_| description.short(pin));
-    if let (Some(lent), Some(short)) = (lent, short)
+    let short = description.short(pin);
+    if let Some(short) = short
         && description.device.is_cpu()
         && matches!(offer.ask, Ask::Little)
         && len <= offer.limit
     {
-        encode::describe_short(short);
-        return serializer.serialize_bytes(lent);
+        if let Some(lent) = lent {
+            encode::describe_short(short);
+            return serializer.serialize_bytes(lent);
+        }
+        if len <= SMALL {
+            return small(&bytes, len, short, serializer);
+        }
     }
+    let short = short.filter(|_| lent.is_some());
     identified(source, &description, len, offer, short);
     match lent.filter(|_| short.is_some()) {
         // Bytes at hand are handed over at once: the description came with the identity.
         Some(lent) => serializer.serialize_bytes(lent),
         None => in_two(&description.fields(pin), &bytes, len, true, serializer),
     }
+}
+
+/// Up to this many bytes are put together on the stack, where they are not at hand.
+const SMALL: usize = 512;
+
+#[inline(never)]
+fn small<S: Serializer>(bytes: &HostBytes<'_>, len: usize, short: Short, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut whole = SmallVec::<[u8; SMALL]>::new();
+    let read = bytes.read(len, &mut |piece| {
+        whole.extend_from_slice(piece);
+        Ok(())
+    });
+    read.map_err(encode::fail)?;
+    encode::describe_short(short);
+    serializer.serialize_bytes(&whole)
 }
 
 /// Tells the serializer which tensor comes.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::libtorch::Libtorch;
+use crate::libtorch::{Libtorch, Version};
 use crate::step::{Result, Step};
 
 /// What is measured: data, candidate and operation, as the program names them.
@@ -85,7 +85,7 @@ pub(crate) struct Program {
 impl Program {
     /// Builds it, with libtorch's candidates where they are wanted.
     pub(crate) fn build(with_libtorch: bool) -> Result<Self> {
-        let libtorch = with_libtorch.then(Libtorch::provide).transpose()?;
+        let libtorch = with_libtorch.then(|| Libtorch::provide(&Version::NEWEST)).transpose()?;
         let features = if with_libtorch { "peers,tch" } else { "peers" };
         let step = Step::cargo("build --release --package serde-tensor-suite --example candidate --features");
         let step = step.args(&[features.to_owned()]);

@@ -37,7 +37,11 @@ enum Form {
 
 impl Form {
     fn of(plain: &Plain) -> Self {
-        match layout::of(&plain.shape, &plain.strides) {
+        let layout = match &plain.strides {
+            None => Layout::RowMajor,
+            Some(strides) => layout::of(&plain.shape, strides),
+        };
+        match layout {
             _ if plain.lazy => Self::Gathered,
             Layout::RowMajor => Self::RowMajor,
             Layout::Permuted => Self::Permuted,
@@ -91,9 +95,9 @@ impl<'t> Seen<'t> {
         if let Form::Gathered = self.form {
             return description;
         }
-        let description = match self.form {
-            Form::Permuted => description.strides(&self.plain.strides),
-            Form::RowMajor | Form::Gathered => description,
+        let description = match (&self.form, &self.plain.strides) {
+            (Form::Permuted, Some(strides)) => description.strides(strides),
+            _ => description,
         };
         match u64::try_from(self.plain.address) {
             // All of a device's memory is one space. Empty tensors are nowhere.

@@ -10,7 +10,8 @@ pub(super) struct Plain {
     pub(super) dtype: DType,
     pub(super) device: Device,
     pub(super) shape: Sizes,
-    pub(super) strides: Sizes,
+    /// `None` for row-major ones.
+    pub(super) strides: Option<Sizes>,
     /// Its bytes are not its values yet: it is a view that conjugates or negates when it is read.
     pub(super) lazy: bool,
     /// Of its first element; 0 for one that is empty.
@@ -52,7 +53,11 @@ impl Plain {
             dtype,
             device: devices::device_of(tensor)?,
             shape: sizes(&tensor.size())?,
-            strides: sizes(&tensor.stride())?,
+            // They are cheaper to ask whether than what.
+            strides: match tensor.is_contiguous() {
+                true => None,
+                false => Some(sizes(&tensor.stride())?),
+            },
             lazy: conjugate || negative,
             address: tensor.data_ptr().addr(),
         };
