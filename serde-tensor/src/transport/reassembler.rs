@@ -1,6 +1,6 @@
 //! Chunks put together again.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use bytes::Bytes;
 
@@ -13,12 +13,15 @@ use crate::wire::to_u64;
 /// Puts the chunks of messages together again, in whatever order they come.
 ///
 /// It holds the chunks that arrived of messages that are not complete: never more than [`hold`](Self::hold) says, whatever lengths the
-/// chunks claim. See [`Plan::chunks`](crate::Plan::chunks) for an example.
+/// chunks claim. A chunk that has 64 KiB of a message or more stays in the buffer that it was given in, a smaller one is copied out of it. See
+/// [`Plan::chunks`](crate::Plan::chunks) for an example.
 #[derive(Debug)]
 pub struct Reassembler {
     messages: HashMap<u64, Partial>,
     held: usize,
     most: usize,
+    /// The messages completed last, the latest last.
+    completed: VecDeque<u64>,
 }
 
 /// A message of which something arrived.
@@ -33,6 +36,13 @@ struct Partial {
 /// What is counted for a chunk beside its bytes, so that a flood of tiny ones is bounded too.
 const OVERHEAD: usize = 128;
 
+/// Pieces from this many bytes on stay in the buffer they came in. A transport's buffer may be that of many chunks, and a small piece of
+/// it would keep all of it.
+const LARGE: usize = 1 << 16;
+
+/// How many completed messages are remembered.
+const REMEMBERED: usize = 1024;
+
 impl Reassembler {
     /// A reassembler that holds at most 1 GiB.
     pub fn new() -> Self {
@@ -40,6 +50,7 @@ impl Reassembler {
             messages: HashMap::new(),
             held: 0,
             most: 1 << 30,
+            completed: VecDeque::new(),
         }
     }
 
@@ -50,7 +61,8 @@ impl Reassembler {
         self
     }
 
-    /// Takes a chunk; returns the message that it completes. A chunk that arrived before is ignored.
+    /// Takes a chunk; returns the message that it completes. A chunk that arrived before is ignored, also where its message was complete by then
+    /// and is one of the last 1,024 that were.
     ///
     /// # Errors
     ///
@@ -60,10 +72,10 @@ impl Reassembler {
         let chunk = chunk.into();
         let header = checked(&chunk)?;
         let piece = chunk.slice(HEADER_LEN..);
-        if let Some(partial) = self.messages.get(&header.message)
-            && partial.has(&header, &piece)?
-        {
-            return Ok(None);
+        match self.messages.get(&header.message) {
+            Some(partial) if partial.has(&header, &piece)? => return Ok(None),
+            None if self.completed.contains(&header.message) => return Ok(None),
+            _ => {}
         }
         if piece.is_empty() && header.message_len > 0 {
             return Ok(None);
@@ -77,6 +89,10 @@ impl Reassembler {
             )));
         }
         self.held = held;
+        let piece = match piece.len() {
+            LARGE.. => piece,
+            _ => Bytes::copy_from_slice(&piece),
+        };
         let partial = self.messages.entry(header.message).or_default();
         partial.len = header.message_len;
         partial.arrived += u64::from(header.len);
@@ -85,7 +101,12 @@ impl Reassembler {
             return Ok(None);
         }
         let complete = self.forget(header.message);
-        complete.map(Partial::join).transpose()
+        let message = complete.map(Partial::join).transpose()?;
+        if self.completed.len() == REMEMBERED {
+            self.completed.pop_front();
+        }
+        self.completed.push_back(header.message);
+        Ok(message)
     }
 
     /// Gives up a message, by the id of its chunks; says whether anything had arrived of it.
