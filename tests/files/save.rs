@@ -159,6 +159,20 @@ fn what_is_not_a_file_is_refused_and_named() {
 }
 
 #[test]
+fn a_name_may_be_as_long_as_the_system_lets_it() {
+    let folder = Folder::new();
+    let name = "n".repeat(255);
+    let path = folder.join(&name);
+    for len in [5000, 600] {
+        save(&path, &ramp(len)).unwrap();
+        assert_eq!(read::<Tensor>(&path).unwrap(), ramp(len));
+        assert_eq!(folder.names(), [name.as_str()]);
+    }
+    assert!(save(folder.join("n".repeat(5000)), &ramp(600)).is_err());
+    assert_eq!(folder.names(), [name.as_str()]);
+}
+
+#[test]
 fn a_path_without_a_folder_is_in_the_present_one() {
     // In a process of its own, since all threads share the present folder.
     const HERE: &str = "SERDE_TENSOR_TEST_SAVE_HERE";
@@ -234,6 +248,35 @@ mod unix {
             fs::metadata(&path).unwrap().ino(),
             fs::metadata(folder.join("other.st")).unwrap().ino()
         );
+    }
+
+    #[test]
+    fn what_the_disk_has_no_room_for_names_the_file_and_leaves_the_old_one() {
+        // In a process of its own, which may write no file as long as that.
+        const PATH: &str = "SERDE_TENSOR_TEST_SAVE_FULL";
+        if let Some(path) = env::var_os(PATH) {
+            let error = save(&path, &ramp(1 << 20)).unwrap_err();
+            assert_eq!(error.category(), Category::Io);
+            assert!(error.to_string().contains("value.st"), "{error}");
+            return;
+        }
+        let folder = Folder::new();
+        let path = folder.join("value.st");
+        save(&path, &ramp(600)).unwrap();
+        let status = Command::new("sh")
+            .args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$@\"", "sh"])
+            .arg(env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "save::unix::what_the_disk_has_no_room_for_names_the_file_and_leaves_the_old_one",
+            ])
+            .env(PATH, &path)
+            .stdout(Stdio::null())
+            .status()
+            .unwrap();
+        assert!(status.success());
+        assert_eq!(read::<Tensor>(&path).unwrap(), ramp(600));
+        assert_eq!(folder.names(), ["value.st"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A message written to a file, whole or not at all.
 
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::TensorSerialize;
 use crate::encoder::Encoder;
-use crate::error::{Error, Result};
+use crate::error::{Category, Error, Result};
 use crate::plan::Plan;
 
 /// How many links lead to a file at most, as on Linux.
@@ -41,7 +42,7 @@ pub fn save<P: AsRef<Path>, T: ?Sized + TensorSerialize>(path: P, value: &T) -> 
 impl Encoder {
     /// Writes a value to a file: whole, or not at all. [Checksums](Self::checksums) are on unless they were switched off.
     ///
-    /// The message goes to a new file in the same folder, named `.NAME.….tmp`, from where the tensors are, without a second copy in memory. When the disk has
+    /// The message goes to a new file in the same folder, named `.NAME.….tmp` (`.….tmp` if that is too long), from where the tensors are, without a second copy in memory. When the disk has
     /// it, the new file takes the place of the old one. So whoever opens `path`, at any time and after any crash, finds the old message or the
     /// new one, and who has the old file open or mapped keeps it. On an error the new file is removed; a process that is killed leaves
     /// it behind.
@@ -63,7 +64,10 @@ impl Encoder {
             Err(error) => return Err(named(&error, &target)),
         };
         let mut draft = Draft::create(&target, old.as_ref()).map_err(|error| named(&error, &target))?;
-        write(&plan, &draft.file)?;
+        write(&plan, &draft.file).map_err(|error| match error.category() {
+            Category::Io => named(&error.into(), &target),
+            _ => error,
+        })?;
         let placed = draft.replace(&target, old);
         placed.map_err(|error| named(&error, &target))
     }
@@ -104,14 +108,15 @@ struct Draft {
 impl Draft {
     fn create(target: &Path, old: Option<&Permissions>) -> io::Result<Self> {
         let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut stem = OsString::from(".");
+        stem.push(name);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         restrict(&mut options, old);
         loop {
             // Random keys are what the standard library has for the purpose.
             let random = RandomState::new().hash_one(std::process::id());
-            let mut draft = std::ffi::OsString::from(".");
-            draft.push(name);
+            let mut draft = stem.clone();
             draft.push(format!(".{random:016x}.tmp"));
             let path = target.with_file_name(draft);
             match options.open(&path) {
@@ -123,6 +128,8 @@ impl Draft {
                     });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                // A name that the system just lets be has no room for more.
+                Err(error) if error.kind() == io::ErrorKind::InvalidFilename && !stem.is_empty() => stem.clear(),
                 Err(error) => return Err(error),
             }
         }
