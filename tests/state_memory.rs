@@ -11,7 +11,7 @@ use std::fs;
 use std::io::{self, Write};
 
 use half::bf16;
-use serde_tensor::{Decoder, Encoder, MessageBuffer, Plan, Tensor, TensorView};
+use serde_tensor::{Decoder, Encoder, Limits, MessageBuffer, Plan, Tensor, TensorView};
 
 use heap::watch;
 
@@ -202,4 +202,28 @@ fn saving_takes_no_more_than_the_value() {
     fs::remove_dir_all(&folder).unwrap();
     assert!(read.unwrap() == state);
     assert!(heap.peak <= MIB && heap.kept < 1024, "{} {}", heap.peak, heap.kept);
+}
+
+#[test]
+fn a_segment_of_no_bytes_takes_none_and_a_message_above_the_limit_no_memory_from_the_buffer() {
+    // Read from a file, a segment lies in memory that is aligned as the frame says.
+    let tensor = Tensor::from_vec(vec![0u8; 7], &[7]).unwrap();
+    let mut message = Encoder::new().inline_limit(0).align(1 << 16).to_vec(&tensor).unwrap();
+    let dim = message.windows(4).rposition(|bytes| bytes == [1, 7, 0, 0]).unwrap() + 1;
+    let len = message.len() - 16;
+    (message[dim], message[len]) = (0, 0);
+    let path = std::env::temp_dir().join(format!("serde-tensor-no-bytes-{}", std::process::id()));
+    fs::write(&path, &message).unwrap();
+    let (read, heap) = watch(|| serde_tensor::open(&path).unwrap().read::<Tensor>());
+    fs::remove_file(&path).unwrap();
+    assert_eq!(read.unwrap().shape(), [0]);
+    assert!(heap.largest < 1 << 16, "{} bytes at once", heap.largest);
+
+    let mut buffer = MessageBuffer::with_capacity(message.len());
+    let capacity = buffer.capacity();
+    let strict = Decoder::new().limits(Limits::new().message(100));
+    strict
+        .read_into::<_, Tensor>(message.as_slice(), &mut buffer)
+        .unwrap_err();
+    assert_eq!((buffer.capacity(), buffer.message()), (capacity, &[][..]));
 }

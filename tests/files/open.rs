@@ -141,6 +141,49 @@ fn limits_hold_for_files() {
     assert_eq!(patient.read::<Vec<Tensor>>().unwrap().len(), 1000);
 }
 
+/// Also for a plain message, which is not read through the same code.
+#[test]
+fn structure_is_read_under_the_limits_that_the_file_was_opened_with() {
+    let folder = Folder::new();
+    let path = folder.join("value.st");
+    for framed in [false, true] {
+        let mut nested = vec![0x91; 200];
+        nested.push(1);
+        if framed {
+            let mut frame = Encoder::new().framed(true).to_vec(&()).unwrap();
+            let (body_at, body_len) = (frame.len(), nested.len());
+            frame.append(&mut nested);
+            let end = frame.len();
+            for (at, value) in [(8, end), (16, body_at), (24, body_len), (32, end), (48, end)] {
+                frame[at..at + 8].copy_from_slice(&(value as u64).to_le_bytes());
+            }
+            nested = frame;
+        }
+        fs::write(&path, &nested).unwrap();
+        let inspect_with = |depth| {
+            let decoder = Decoder::new().limits(Limits::new().depth(depth));
+            decoder.open(&path).unwrap().inspect()
+        };
+        assert_eq!(inspect_with(200).unwrap().body_len(), 201);
+        assert_eq!(inspect_with(199).unwrap_err().category(), Category::Limit);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_refused_and_not_waited_for() {
+    let folder = Folder::new();
+    let path = folder.join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    let (done, opened) = std::sync::mpsc::channel();
+    let pipe = path.clone();
+    std::thread::spawn(move || done.send(open(pipe).map(drop)));
+    let opened = opened.recv_timeout(std::time::Duration::from_mins(1));
+    let error = opened.expect("opening waits for a writer").unwrap_err();
+    assert!(error.to_string().contains("is not a file"), "{error}");
+}
+
 fn frame_of_strided_names() -> Vec<u8> {
     const SEGMENT: usize = 20_000;
     let mut frame = Encoder::new().inline_limit(0).to_vec(&ramp(SEGMENT)).unwrap();

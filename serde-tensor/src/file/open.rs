@@ -10,7 +10,7 @@ use crate::de::{Deserializer, Loaded};
 use crate::decoder::{self, Decoder};
 use crate::device::Report;
 use crate::error::Result;
-use crate::inspect::{Inspection, inspect, inspect_body};
+use crate::inspect::{Inspection, inspect_body};
 use crate::wire::store::Store;
 use crate::wire::to_u64;
 
@@ -115,7 +115,7 @@ impl MessageFile {
     pub fn inspect(&self) -> Result<Inspection> {
         let limits = &self.decoder.options().limits;
         match &self.content {
-            Content::Plain(message) => inspect(message),
+            Content::Plain(message) => inspect_body(message, 0, None, limits),
             Content::Frame(stored) => {
                 let front = stored.front();
                 inspect_body(front.body(), front.body_offset(), Some(front.segments()), limits)

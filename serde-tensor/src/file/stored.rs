@@ -166,12 +166,13 @@ struct Opened {
 
 impl Opened {
     fn new(path: &Path) -> Result<Self> {
-        let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
-        let (metadata, file) = opened.map_err(|error| named(&error, path))?;
-        if !metadata.is_file() {
-            let error = io::Error::new(io::ErrorKind::InvalidInput, "is not a file");
-            return Err(named(&error, path));
+        let failed = |error| named(&error, path);
+        // Before it is opened: to open a pipe would wait for its other end.
+        if !path.metadata().map_err(failed)?.is_file() {
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is not a file")));
         }
+        let file = File::open(path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
         Ok(Self {
             file,
             path: path.to_owned(),
@@ -187,6 +188,9 @@ impl Opened {
 
     /// Bytes that are known to lie inside of what the file was, at an address that is a multiple of `align`.
     fn section(&self, offset: u64, len: u64, align: usize) -> Result<Bytes> {
+        if len == 0 {
+            return Ok(Bytes::new());
+        }
         let wanted = usize::try_from(len).ok().and_then(|len| len.checked_add(align));
         let wanted = wanted.ok_or_else(|| Error::limit("a section exceeds the address space"))?;
         let mut bytes = Vec::new();

@@ -8,7 +8,7 @@ use std::ops::Range;
 use serde::Deserialize;
 
 use super::incoming::Incoming;
-use super::reader::{first_byte, read_header, read_plain_into};
+use super::reader::{check_limit, first_byte, read_header, read_plain_into};
 use crate::decoder::Decoder;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -56,6 +56,8 @@ impl MessageBuffer {
             None => return Err(Error::eof("the message is empty").at(0)),
             Some(first) if first == MAGIC[0] => {
                 let (start, header) = read_header(first, &mut reader)?;
+                // Before the memory is given away, which an error would lose.
+                check_limit(header.frame_len, "", limits)?;
                 let memory = mem::take(&mut self.memory);
                 let mut frame = Incoming::open_in(memory, &header, &start, limits)?;
                 let missing = to_u64(frame.missing());
