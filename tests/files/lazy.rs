@@ -132,6 +132,22 @@ fn a_checksum_is_compared_when_the_tensor_is_asked_for() {
 }
 
 #[test]
+fn an_error_of_a_tensor_that_is_asked_for_names_its_field() {
+    let folder = Folder::new();
+    let path = folder.join("value.st");
+    save(&path, &checkpoint()).unwrap();
+    let mut message = fs::read(&path).unwrap();
+    message[LARGE / 2] ^= 1; // of the first of the weights
+    fs::write(&path, &message).unwrap();
+    let from_file: Checkpoint = open(&path).unwrap().read().unwrap();
+    let from_bytes: Checkpoint = serde_tensor::from_bytes(message.into()).unwrap();
+    for checkpoint in [from_file, from_bytes] {
+        let error = checkpoint.weights["first"].get().unwrap_err();
+        assert_eq!(error.path(), Some("Checkpoint.weights"), "{error}");
+    }
+}
+
+#[test]
 fn one_that_was_not_read_is_written_as_it_was() {
     let folder = Folder::new();
     let (path, again) = (folder.join("value.st"), folder.join("again.st"));

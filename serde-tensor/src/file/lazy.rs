@@ -110,7 +110,7 @@ impl<T: TensorBackend> Lazy<T> {
     ///
     /// As [`get`](Self::get).
     pub fn load(&self) -> Result<T> {
-        let bytes = self.read()?;
+        let bytes = self.read().map_err(|error| self.remembered.name(error))?;
         let descriptor = self.descriptor.clone();
         self.remembered.call(&bytes, |context| {
             let raw = Raw::of(descriptor, Cow::Borrowed(&bytes));

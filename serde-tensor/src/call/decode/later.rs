@@ -97,10 +97,15 @@ impl Remembered {
             make(context)
         });
         call.finish()?;
-        result.map_err(|error| match self.site {
+        result.map_err(|error| self.name(error))
+    }
+
+    /// The error with the field that the tensor is in.
+    pub(crate) fn name(&self, error: Error) -> Error {
+        match self.site {
             Some(site) => error.within(|| site.to_string()),
             None => error,
-        })
+        }
     }
 }
 
