@@ -8,6 +8,7 @@ mod common;
 mod distributed;
 mod http;
 mod ipc_channel;
+mod kameo;
 mod nats;
 mod serving;
 mod shared_memory;
