@@ -2,6 +2,7 @@
 //!
 //! Without these a crash while saving could cost the only checkpoint there is.
 
+use std::cell::Cell;
 use std::env;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -156,6 +157,52 @@ fn what_is_not_a_file_is_refused_and_named() {
     }
     assert!(save("", &1u8).is_err());
     assert!(folder.names().is_empty());
+}
+
+/// A tensor that somebody writes to all the time: other bytes at each look.
+struct Busy(Cell<u8>);
+
+impl TensorBackend for Busy {
+    const HOST_ONLY: bool = true;
+
+    fn describe(&self) -> serde_tensor::Result<Description<'_>> {
+        Ok(Description::new(DType::U8, &[5000]))
+    }
+
+    fn host_bytes(&self) -> serde_tensor::Result<HostBytes<'_>> {
+        Ok(HostBytes::copied(|sink| {
+            self.0.set(self.0.get().wrapping_add(1));
+            sink(&[self.0.get(); 5000])
+        }))
+    }
+
+    fn import(_: Import<'_>) -> serde_tensor::Result<Imported<Self>> {
+        Err(serde_tensor::Error::backend("is not read"))
+    }
+}
+
+serde_tensor::impl_tensor!(Busy);
+
+/// Its checksum is of other bytes than those in the file, which nobody could read.
+#[test]
+fn a_tensor_that_is_written_to_meanwhile_does_not_cost_the_old_file() {
+    let folder = Folder::new();
+    let path = folder.join("value.st");
+    save(&path, &ramp(600)).unwrap();
+    let value = (ramp(700), Busy(Cell::new(0)));
+    let error = save(&path, &value).unwrap_err();
+    assert_eq!(
+        (error.category(), error.path()),
+        (Category::Data, Some("[1]")),
+        "{error}"
+    );
+    assert_eq!(read::<Tensor>(&path).unwrap(), ramp(600));
+    assert_eq!(folder.names(), ["value.st"]);
+    // Without checksums, or of a copy made before, there is nothing to be at odds.
+    Encoder::new().checksums(false).save(&path, &value).unwrap();
+    assert_eq!(read::<(Tensor, Tensor)>(&path).unwrap().0, value.0);
+    Encoder::new().snapshot(true).save(&path, &value).unwrap();
+    assert_eq!(read::<(Tensor, Tensor)>(&path).unwrap().0, value.0);
 }
 
 #[test]

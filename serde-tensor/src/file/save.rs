@@ -1,15 +1,18 @@
 //! A message written to a file, whole or not at all.
 
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::stored::Stored;
 use crate::TensorSerialize;
 use crate::encoder::Encoder;
 use crate::error::{Category, Error, Result};
 use crate::plan::Plan;
+use crate::wire::store::Store as _;
 
 /// How many links lead to a file at most, as on Linux.
 const MOST_LINKS: usize = 40;
@@ -52,7 +55,8 @@ impl Encoder {
     ///
     /// # Errors
     ///
-    /// `Io` when the file cannot be written or `path` is something else than a file, and as [`plan`](Self::plan). If the folder cannot be
+    /// `Io` when the file cannot be written or `path` is something else than a file; `Data` when somebody wrote to a tensor of libtorch's meanwhile, so
+    /// that its checksum is another; and as [`plan`](Self::plan). If the folder cannot be
     /// brought to the disk, the new message is in place, and a crash of the machine may bring back the old one.
     pub fn save<P: AsRef<Path>, T: ?Sized + TensorSerialize>(&self, path: P, value: &T) -> Result<()> {
         let plan = self.plan_to_keep(value)?;
@@ -68,8 +72,9 @@ impl Encoder {
             Category::Io => named(&error.into(), &target),
             _ => error,
         })?;
-        let placed = draft.replace(&target, old);
-        placed.map_err(|error| named(&error, &target))
+        draft.finish(old).map_err(|error| named(&error, &target))?;
+        check(&plan, &draft)?;
+        draft.replace(&target).map_err(|error| named(&error, &target))
     }
 }
 
@@ -81,6 +86,24 @@ fn write(plan: &Plan<'_>, file: &File) -> Result<()> {
 #[cfg(not(unix))]
 fn write(plan: &Plan<'_>, file: &File) -> Result<()> {
     plan.write_to(file)
+}
+
+/// A tensor that somebody wrote to meanwhile has another checksum than it had, and its file could not be read.
+fn check(plan: &Plan<'_>, draft: &Draft) -> Result<()> {
+    let stored = OnceCell::new();
+    plan.check_read_twice(|index| {
+        let stored = match stored.get() {
+            Some(stored) => stored,
+            None => {
+                let opened = Stored::written(&draft.file, &draft.path)?;
+                stored.get_or_init(|| opened)
+            }
+        };
+        stored.check(index).map_err(|error| match error.category() {
+            Category::Syntax => Error::data("a tensor was written to while it was being saved"),
+            _ => error,
+        })
+    })
 }
 
 /// The file that symbolic links lead to, which need not be there.
@@ -111,7 +134,7 @@ impl Draft {
         let mut stem = OsString::from(".");
         stem.push(name);
         let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
+        options.read(true).write(true).create_new(true);
         restrict(&mut options, old);
         loop {
             // Random keys are what the standard library has for the purpose.
@@ -135,12 +158,16 @@ impl Draft {
         }
     }
 
-    /// Brings it to the disk, and then into the place of `target`.
-    fn replace(&mut self, target: &Path, old: Option<Permissions>) -> io::Result<()> {
+    /// Brings it to the disk.
+    fn finish(&self, old: Option<Permissions>) -> io::Result<()> {
         if let Some(old) = old {
             self.file.set_permissions(old)?;
         }
-        self.file.sync_all()?;
+        self.file.sync_all()
+    }
+
+    /// Brings it into the place of `target`.
+    fn replace(&mut self, target: &Path) -> io::Result<()> {
         fs::rename(&self.path, target)?;
         self.placed = true;
         sync_folder(target)

@@ -76,6 +76,13 @@ impl Stored {
         })
     }
 
+    /// The frame in a file that was written just now.
+    pub(super) fn written(file: &File, path: &Path) -> Result<Self> {
+        let opened = file.try_clone().and_then(|file| Ok((file.metadata()?, file)));
+        let (metadata, file) = opened.map_err(|error| named(&error, path))?;
+        Self::open(Opened::of(file, &metadata, path), &Limits::new().segments(usize::MAX))
+    }
+
     pub(super) fn front(&self) -> &Front {
         &self.front
     }
@@ -173,12 +180,16 @@ impl Opened {
         }
         let file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
-        Ok(Self {
+        Ok(Self::of(file, &metadata, path))
+    }
+
+    fn of(file: File, metadata: &Metadata, path: &Path) -> Self {
+        Self {
             file,
             path: path.to_owned(),
             len: metadata.len(),
-            modified: modified(&metadata),
-        })
+            modified: modified(metadata),
+        }
     }
 
     /// The length, for what counts in addresses.

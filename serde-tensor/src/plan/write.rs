@@ -85,6 +85,17 @@ impl Plan<'_> {
             .collect()
     }
 
+    /// Checks, by their numbers, the segments with bytes that cannot be lent: those were read for their checksum when the plan was made, and
+    /// again when they were written.
+    pub(crate) fn check_read_twice(&self, check: impl Fn(u64) -> Result<()>) -> Result<()> {
+        (0..).zip(&self.segments).try_for_each(|(index, segment)| {
+            match segment.pieces.iter().all(|piece| piece.lent().is_some()) {
+                true => Ok(()),
+                false => check(index).map_err(|error| self.name_field(error, segment)),
+            }
+        })
+    }
+
     /// The error with the path of the tensor that a segment is of, unless the writer met it.
     pub(super) fn name_field(&self, error: Error, segment: &Segment<'_>) -> Error {
         if error.category() == Category::Io {
