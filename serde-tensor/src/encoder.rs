@@ -7,7 +7,7 @@ use crate::backend::Unmodified;
 use crate::device::DeviceCopies;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
-use crate::ser::{Options, Serializer};
+use crate::ser::{Options, Serializer, State};
 use crate::wire::frame::ALIGN_RANGE;
 
 /// Encoding with options.
@@ -177,16 +177,12 @@ impl Encoder {
     /// If the [alignment](Self::align) is not one that a frame can have.
     pub fn serializer(&self) -> Result<Serializer<'static>> {
         self.check()?;
-        Ok(Serializer::single(self.options.clone(), Vec::new()))
+        Ok(Serializer::over(State::single(self.options.clone(), Vec::new())))
     }
 
     fn encode<T: ?Sized + Serialize>(&self, out: Vec<u8>, value: &T) -> Result<Vec<u8>> {
         self.check()?;
-        let mut serializer = Serializer::single(self.options.clone(), out);
-        match value.serialize(&mut serializer) {
-            Ok(()) => serializer.into_vec(),
-            Err(error) => Err(serializer.locate(error)),
-        }
+        State::single(self.options.clone(), out).write(value)?.into_vec()
     }
 
     fn check(&self) -> Result<()> {

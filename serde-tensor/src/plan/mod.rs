@@ -24,7 +24,7 @@ use segment::Segment;
 use crate::TensorSerialize;
 use crate::call::planning::Planning;
 use crate::error::{Error, Result};
-use crate::ser::{Options, Serializer};
+use crate::ser::{Options, Serializer, State};
 use crate::wire::frame::{ENTRY_LEN, Entry, HEADER_LEN, Header};
 use crate::wire::{path, to_u64};
 
@@ -80,12 +80,12 @@ impl<'a> Plan<'a> {
     pub(crate) fn with_options<T: ?Sized + TensorSerialize>(value: &'a T, options: &Options) -> Result<Self> {
         let planning = Planning::begin();
         let numbering = survey::survey(value, options)?;
-        let mut serializer = Serializer::planned(options.clone(), numbering);
+        let mut serializer: Serializer<'_> = Serializer::over(State::planned(options.clone(), numbering));
         planning.encode();
         value
             .serialize_tensors(&mut serializer)
             .map_err(|error| serializer.locate(error))?;
-        let (body, segments) = serializer.into_plan();
+        let (body, segments) = serializer.into_state().into_plan();
         if body.is_empty() {
             return Err(Error::data("no value was serialized"));
         }

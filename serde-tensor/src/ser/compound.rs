@@ -4,83 +4,62 @@ use serde::Serialize;
 use serde::ser;
 
 use super::Serializer;
+use super::mode::Mode;
 use crate::error::{Error, Result};
 use crate::wire::buffer::Buffer;
-use crate::wire::write::{self, Open};
+use crate::wire::write::{self, open};
 
 /// An array, a map, or a struct as either, being written.
-pub struct Compound<'s, 'p> {
-    serializer: &'s mut Serializer<'p>,
+pub struct Compound<'s, 'p, M> {
+    serializer: &'s mut Serializer<'p, M>,
     shape: Shape,
-    header: Header,
+    /// Where its header is.
+    at: usize,
+    /// The count that the header states, if one was known.
+    stated: Option<usize>,
     count: usize,
-    /// How many levels of depth end with it: two where it is the content of a variant.
-    levels: usize,
+    /// The depth to go back to at its end.
+    depth: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+pub(super) enum Shape {
     Array,
     Map,
 }
 
-/// The header that was written first.
-#[derive(Clone, Copy)]
-enum Header {
-    /// At this place, for this many elements.
-    Known {
-        at: usize,
-        len: usize,
-    },
-    Unknown(Open),
-}
-
-impl<'s, 'p> Compound<'s, 'p> {
-    #[inline]
-    pub(super) fn array(serializer: &'s mut Serializer<'p>, len: Option<usize>) -> Result<Self> {
-        Self::start(serializer, Shape::Array, len)
-    }
-
-    #[inline]
-    pub(super) fn map(serializer: &'s mut Serializer<'p>, len: Option<usize>) -> Result<Self> {
-        Self::start(serializer, Shape::Map, len)
-    }
-
-    #[inline]
-    pub(super) fn in_variant(mut self) -> Self {
-        self.levels += 1;
-        self
-    }
-
-    #[inline]
-    fn start(serializer: &'s mut Serializer<'p>, shape: Shape, len: Option<usize>) -> Result<Self> {
-        serializer.enter()?;
-        let out = &mut serializer.body;
-        let header = match len {
-            Some(len) => {
-                let at = out.len();
-                shape.write_header(out, len)?;
-                Header::Known { at, len }
-            }
-            None => Header::Unknown(match shape {
-                Shape::Array => Open::array(out),
-                Shape::Map => Open::map(out),
-            }),
-        };
+impl<'s, 'p, M: Mode> Compound<'s, 'p, M> {
+    #[inline(always)]
+    pub(super) fn start(serializer: &'s mut Serializer<'p, M>, shape: Shape, stated: Option<usize>) -> Result<Self> {
+        let depth = serializer.state.enter()?;
+        let out = &mut serializer.state.body;
+        let at = out.len();
+        match (stated, shape) {
+            (Some(len), Shape::Array) => write::array(out, len)?,
+            (Some(len), Shape::Map) => write::map(out, len)?,
+            (None, Shape::Array) => open::array(out),
+            (None, Shape::Map) => open::map(out),
+        }
         Ok(Self {
             serializer,
             shape,
-            header,
+            at,
+            stated,
             count: 0,
-            levels: 1,
+            depth,
         })
     }
 
     #[inline(always)]
+    pub(super) fn in_variant(mut self) -> Self {
+        self.depth += 1;
+        self
+    }
+
+    #[inline(always)]
     fn write<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
-        value
-            .serialize(&mut *self.serializer)
-            .map_err(|error| self.serializer.locate(error))
+        let written = value.serialize(&mut *self.serializer);
+        self.serializer.located(written)
     }
 
     #[inline(always)]
@@ -93,7 +72,7 @@ impl<'s, 'p> Compound<'s, 'p> {
     #[inline(always)]
     fn field<T: ?Sized + Serialize>(&mut self, name: &'static str, value: &T) -> Result<()> {
         if self.shape == Shape::Map {
-            write::str(&mut self.serializer.body, name)?;
+            write::str(&mut self.serializer.state.body, name)?;
         }
         self.element(value)
     }
@@ -108,45 +87,41 @@ impl<'s, 'p> Compound<'s, 'p> {
         ))))
     }
 
-    #[inline]
-    fn close(mut self) -> Result<()> {
-        match self.header {
-            Header::Known { len, .. } if len == self.count => {}
-            _ => self.count_anew()?,
+    #[inline(always)]
+    fn close(self) -> Result<()> {
+        if self.stated != Some(self.count) {
+            count_anew(
+                &mut self.serializer.state.body,
+                self.shape,
+                self.at,
+                self.stated,
+                self.count,
+            )?;
         }
-        self.serializer.leave(self.levels);
+        self.serializer.state.depth = self.depth;
         Ok(())
     }
-
-    /// States a count that was not known, or that a type got wrong, as some flattened maps do.
-    #[cold]
-    fn count_anew(&mut self) -> Result<()> {
-        let out = &mut self.serializer.body;
-        match self.header {
-            Header::Unknown(open) => open.close(out, self.count),
-            Header::Known { at, len } => {
-                let mut header = Buffer::default();
-                self.shape.write_header(&mut header, self.count)?;
-                let mut old = Buffer::default();
-                self.shape.write_header(&mut old, len)?;
-                out.replace(at, at + old.len(), &header);
-                Ok(())
-            }
-        }
-    }
 }
 
-impl Shape {
-    #[inline]
-    fn write_header(self, out: &mut Buffer, len: usize) -> Result<()> {
-        match self {
-            Self::Array => write::array(out, len),
-            Self::Map => write::map(out, len),
+/// States a count that was not known, or that a type got wrong, as some flattened maps do.
+#[cold]
+#[inline(never)]
+fn count_anew(out: &mut Buffer, shape: Shape, at: usize, stated: Option<usize>, count: usize) -> Result<()> {
+    let Some(stated) = stated else {
+        return open::close(out, at, count);
+    };
+    let (mut old, mut new) = (Buffer::default(), Buffer::default());
+    for (header, count) in [(&mut old, stated), (&mut new, count)] {
+        match shape {
+            Shape::Array => write::array(header, count)?,
+            Shape::Map => write::map(header, count)?,
         }
     }
+    out.replace(at, at + old.len(), &new);
+    Ok(())
 }
 
-impl ser::SerializeSeq for Compound<'_, '_> {
+impl<M: Mode> ser::SerializeSeq for Compound<'_, '_, M> {
     type Ok = ();
     type Error = Error;
 
@@ -155,13 +130,13 @@ impl ser::SerializeSeq for Compound<'_, '_> {
         self.element(value)
     }
 
-    #[inline]
+    #[inline(always)]
     fn end(self) -> Result<()> {
         self.close()
     }
 }
 
-impl ser::SerializeTuple for Compound<'_, '_> {
+impl<M: Mode> ser::SerializeTuple for Compound<'_, '_, M> {
     type Ok = ();
     type Error = Error;
 
@@ -170,13 +145,13 @@ impl ser::SerializeTuple for Compound<'_, '_> {
         self.element(value)
     }
 
-    #[inline]
+    #[inline(always)]
     fn end(self) -> Result<()> {
         self.close()
     }
 }
 
-impl ser::SerializeTupleStruct for Compound<'_, '_> {
+impl<M: Mode> ser::SerializeTupleStruct for Compound<'_, '_, M> {
     type Ok = ();
     type Error = Error;
 
@@ -185,13 +160,13 @@ impl ser::SerializeTupleStruct for Compound<'_, '_> {
         self.element(value)
     }
 
-    #[inline]
+    #[inline(always)]
     fn end(self) -> Result<()> {
         self.close()
     }
 }
 
-impl ser::SerializeTupleVariant for Compound<'_, '_> {
+impl<M: Mode> ser::SerializeTupleVariant for Compound<'_, '_, M> {
     type Ok = ();
     type Error = Error;
 
@@ -200,13 +175,13 @@ impl ser::SerializeTupleVariant for Compound<'_, '_> {
         self.element(value)
     }
 
-    #[inline]
+    #[inline(always)]
     fn end(self) -> Result<()> {
         self.close()
     }
 }
 
-impl ser::SerializeMap for Compound<'_, '_> {
+impl<M: Mode> ser::SerializeMap for Compound<'_, '_, M> {
     type Ok = ();
     type Error = Error;
 
@@ -222,13 +197,13 @@ impl ser::SerializeMap for Compound<'_, '_> {
         self.write(value)
     }
 
-    #[inline]
+    #[inline(always)]
     fn end(self) -> Result<()> {
         self.close()
     }
 }
 
-impl ser::SerializeStruct for Compound<'_, '_> {
+impl<M: Mode> ser::SerializeStruct for Compound<'_, '_, M> {
     type Ok = ();
     type Error = Error;
 
@@ -242,13 +217,13 @@ impl ser::SerializeStruct for Compound<'_, '_> {
         self.skip(name)
     }
 
-    #[inline]
+    #[inline(always)]
     fn end(self) -> Result<()> {
         self.close()
     }
 }
 
-impl ser::SerializeStructVariant for Compound<'_, '_> {
+impl<M: Mode> ser::SerializeStructVariant for Compound<'_, '_, M> {
     type Ok = ();
     type Error = Error;
 
@@ -262,7 +237,7 @@ impl ser::SerializeStructVariant for Compound<'_, '_> {
         self.skip(name)
     }
 
-    #[inline]
+    #[inline(always)]
     fn end(self) -> Result<()> {
         self.close()
     }

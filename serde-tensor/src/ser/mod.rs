@@ -1,12 +1,18 @@
 //! serde's data model in MessagePack: `docs/spec/`, sections on values.
 
 mod compound;
+mod mode;
 mod narrow;
 mod serialize;
 mod single;
 mod tensor;
 mod ties;
 
+use std::marker::PhantomData;
+
+use serde::Serialize;
+
+use mode::{Compact, Direct, Mode, Named};
 use single::SinglePass;
 
 use crate::backend::Unmodified;
@@ -53,7 +59,7 @@ impl Default for Options {
 /// The `serde::Serializer` behind [`to_vec`](crate::to_vec): use `&mut` of it, then [`into_vec`](Self::into_vec).
 ///
 /// It is not human-readable. Made by [`new`](Self::new), or with options by [`Encoder::serializer`](crate::Encoder::serializer). It belongs to its
-/// thread.
+/// thread. The type parameter is the crate's own: to users it is `Serializer<'_>`.
 ///
 /// ```
 /// use serde::Serialize;
@@ -63,7 +69,54 @@ impl Default for Options {
 /// assert_eq!(serializer.into_vec()?, serde_tensor::to_vec(&("step", 7))?);
 /// # Ok::<(), serde_tensor::Error>(())
 /// ```
-pub struct Serializer<'p> {
+pub struct Serializer<'p, M = Direct> {
+    state: State<'p>,
+    mode: PhantomData<M>,
+}
+
+impl Serializer<'static> {
+    /// A serializer with the default options.
+    pub fn new() -> Self {
+        Self::over(State::single(Options::default(), Vec::new()))
+    }
+
+    /// The message: plain when every tensor is inline, else a frame.
+    ///
+    /// # Errors
+    ///
+    /// If no value was serialized.
+    pub fn into_vec(self) -> Result<Vec<u8>> {
+        self.state.into_vec()
+    }
+}
+
+impl Default for Serializer<'static> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<'p, M> Serializer<'p, M> {
+    pub(crate) fn over(state: State<'p>) -> Self {
+        Self {
+            state,
+            mode: PhantomData,
+        }
+    }
+
+    pub(crate) fn into_state(self) -> State<'p> {
+        self.state
+    }
+
+    /// The error with the path of the element that was being written, and, if a tensor met it, as that met it.
+    #[cold]
+    pub(crate) fn locate(&self, error: Error) -> Error {
+        self.state.locate(error)
+    }
+}
+
+/// What a serializer writes to, and how.
+pub(crate) struct State<'p> {
     body: Buffer,
     segments: Segments<'p>,
     options: Options,
@@ -82,24 +135,30 @@ pub(crate) enum Segments<'p> {
     Plan(Numbering<'p>),
 }
 
-impl Serializer<'static> {
-    /// A serializer with the default options.
-    pub fn new() -> Self {
-        Self::single(Options::default(), Vec::new())
-    }
-
-    /// A serializer that writes a whole message into `out`, whose content is lost and whose memory is used.
+impl State<'static> {
+    /// Writes a whole message into `out`, whose content is lost and whose memory is used.
     pub(crate) fn single(options: Options, out: Vec<u8>) -> Self {
         let single = SinglePass::new(options.align, options.checksums);
         Self::over(Buffer::reusing(out), Segments::Single(single), options)
     }
 
-    /// The message: plain when every tensor is inline, else a frame.
-    ///
-    /// # Errors
-    ///
-    /// If no value was serialized.
-    pub fn into_vec(self) -> Result<Vec<u8>> {
+    /// Writes a value.
+    pub(crate) fn write<T: ?Sized + Serialize>(self, value: &T) -> Result<Self> {
+        fn write<M: Mode, T: ?Sized + Serialize>(state: State<'static>, value: &T) -> Result<State<'static>> {
+            let mut serializer = Serializer::<M>::over(state);
+            match value.serialize(&mut serializer) {
+                Ok(()) => Ok(serializer.state),
+                Err(error) => Err(serializer.locate(error)),
+            }
+        }
+        match self.options.compact {
+            true => write::<Compact, T>(self, value),
+            false => write::<Named, T>(self, value),
+        }
+    }
+
+    /// The message.
+    pub(crate) fn into_vec(self) -> Result<Vec<u8>> {
         if self.body.is_empty() {
             return Err(Error::data("no value was serialized"));
         }
@@ -110,14 +169,8 @@ impl Serializer<'static> {
     }
 }
 
-impl Default for Serializer<'static> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<'p> Serializer<'p> {
-    /// A serializer of a plan's body.
+impl<'p> State<'p> {
+    /// Writes a plan's body.
     pub(crate) fn planned(options: Options, numbering: Numbering<'p>) -> Self {
         Self::over(Buffer::default(), Segments::Plan(numbering), options)
     }
@@ -151,36 +204,30 @@ impl<'p> Serializer<'p> {
         encode::recover(error).within(|| path::of_next(&self.body))
     }
 
-    #[inline]
-    fn enter(&mut self) -> Result<()> {
-        match self.depth.checked_sub(1) {
+    #[inline(always)]
+    fn enter(&mut self) -> Result<usize> {
+        let before = self.depth;
+        match before.checked_sub(1) {
             Some(depth) => {
                 self.depth = depth;
-                Ok(())
+                Ok(before)
             }
-            None => Err(self.locate(Error::limit(format!(
-                "the value nests deeper than the limit of {}",
-                self.options.depth
-            )))),
+            None => Err(self.too_deep()),
         }
     }
 
-    #[inline]
-    fn leave(&mut self, levels: usize) {
-        self.depth += levels;
+    #[cold]
+    #[inline(never)]
+    fn too_deep(&self) -> Error {
+        self.locate(Error::limit(format!(
+            "the value nests deeper than the limit of {}",
+            self.options.depth
+        )))
     }
 
-    /// The start of a variant with content: a map of one.
-    #[inline]
-    fn variant(&mut self, index: u32, name: &str) -> Result<()> {
-        self.enter()?;
-        write::map(&mut self.body, 1)?;
-        if self.options.compact {
-            write::unsigned(&mut self.body, index.into());
-            Ok(())
-        } else {
-            write::str(&mut self.body, name)
-        }
+    #[inline(always)]
+    fn leave(&mut self) {
+        self.depth += 1;
     }
 
     /// Puts an ext `0x53` around the value at `start`.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::narrow::{Append, Narrow, Parts};
 use super::single::no_memory;
-use super::{Segments, Serializer};
+use super::{Segments, State};
 use crate::call::encode::{self, Ask, Identity, Offer};
 use crate::device::{Device, DeviceCopies, warn};
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use crate::leaf::ByteString;
 use crate::wire::descriptor::{self, Descriptor, Fields};
 use crate::wire::{self, path, to_u64, write};
 
-impl Serializer<'_> {
+impl State<'_> {
     /// Writes the content of a newtype struct with a tensor's name.
     #[inline]
     pub(super) fn tensor<T: ?Sized + Serialize>(&mut self, payload: &T) -> Result<()> {
@@ -163,7 +163,7 @@ impl Serializer<'_> {
 
 /// A description, then data.
 struct TensorParts<'s, 'p> {
-    serializer: &'s mut Serializer<'p>,
+    serializer: &'s mut State<'p>,
     fields: Fields,
     part: u8,
 }
@@ -199,7 +199,7 @@ impl Parts for TensorParts<'_, '_> {
 
 /// A tag, then bytes.
 struct ExtParts<'s, 'p> {
-    serializer: &'s mut Serializer<'p>,
+    serializer: &'s mut State<'p>,
     tag: Option<u8>,
     done: bool,
 }

@@ -10,9 +10,6 @@ use super::buffer::Buffer;
 use super::{NIL, to_u64};
 use crate::error::{Error, Result};
 
-/// Strings up to this long are copied as short ones.
-const SHORT: usize = 256;
-
 #[inline]
 pub(crate) fn nil(out: &mut Buffer) {
     out.push(NIL);
@@ -23,44 +20,56 @@ pub(crate) fn bool(out: &mut Buffer, value: bool) {
     out.push(0xc2 | u8::from(value));
 }
 
-#[inline]
-pub(crate) fn unsigned(out: &mut Buffer, n: u64) {
-    if n < 0x80 {
-        return out.push(n as u8);
-    }
-    // The number's width in bytes, rounded up to a power of two, and its log2: 0xcc is the marker of one byte, 0xcd of two…
-    let log2 = match n {
-        0..0x100 => 0,
-        0x100..0x1_0000 => 1,
-        0x1_0000..0x1_0000_0000 => 2,
-        _ => 3,
-    };
-    integer(out, 0xcc, log2, n);
+/// A byte: most often met in such numbers that a branch on their size would be guessed wrong.
+#[inline(always)]
+pub(crate) fn byte(out: &mut Buffer, n: u8) {
+    let wide = n >= 0x80;
+    out.put([if wide { 0xcc } else { n }, n], 1 + usize::from(wide));
 }
 
-#[inline]
+#[inline(always)]
+pub(crate) fn unsigned(out: &mut Buffer, n: u64) {
+    let small = n < 0x80;
+    let log2 = LOG2_WIDTH[(u64::BITS - (n | 1).leading_zeros()) as usize];
+    integer(out, small, 0xcc, log2, n);
+}
+
+#[inline(always)]
 pub(crate) fn signed(out: &mut Buffer, n: i64) {
     if n >= 0 {
         return unsigned(out, n.unsigned_abs());
     }
-    if n >= -0x20 {
-        return out.push(n as u8);
-    }
-    let log2 = match n {
-        -0x80.. => 0,
-        -0x8000..-0x80 => 1,
-        -0x8000_0000..-0x8000 => 2,
-        _ => 3,
-    };
-    integer(out, 0xd0, log2, n as u64);
+    // One bit more than those that differ from the sign.
+    let log2 = LOG2_WIDTH[(1 + u64::BITS - n.leading_ones()) as usize];
+    integer(out, n >= -0x20, 0xd0, log2, n as u64);
 }
 
-/// The low `1 << log2` bytes of a number behind their marker, as one window of nine bytes.
-#[inline]
-fn integer(out: &mut Buffer, marker: u8, log2: u8, n: u64) {
-    let width = 1usize << log2;
+/// log2 of the width in bytes, a power of two, of a number of so many bits.
+const LOG2_WIDTH: [u8; 66] = {
+    let mut widths = [3; 66];
+    let mut bits = 0;
+    while bits <= 32 {
+        widths[bits] = match bits {
+            0..=8 => 0,
+            9..=16 => 1,
+            _ => 2,
+        };
+        bits += 1;
+    }
+    widths
+};
+
+/// The low `1 << log2` bytes of a number behind their marker; or, of a small number, its low byte alone. Sizes follow each other
+/// at random, so there is no branch on them.
+#[inline(always)]
+fn integer(out: &mut Buffer, small: bool, marker: u8, log2: u8, n: u64) {
+    let width = 1usize << (log2 & 3);
     let payload = (n << (64 - 8 * width)).to_be_bytes();
-    out.put_marked(marker + log2, payload, width);
+    out.put_marked(
+        if small { n as u8 } else { marker + log2 },
+        payload,
+        if small { 0 } else { width },
+    );
 }
 
 #[inline]
@@ -75,12 +84,19 @@ pub(crate) fn f64(out: &mut Buffer, value: f64) {
 
 #[inline(always)]
 pub(crate) fn str(out: &mut Buffer, text: &str) -> Result<()> {
-    match text.len() {
-        len @ 0..0x20 => out.push(0xa0 | len as u8),
-        len @ 0x20..0x100 => out.put([0xd9, len as u8], 2),
-        len => wide(out, 0xda, 0xdb, count(len, "a string")?),
+    let len = text.len();
+    if len < 0x100 {
+        let short = len < 0x20;
+        let header = if short {
+            [0xa0 | len as u8, 0]
+        } else {
+            [0xd9, len as u8]
+        };
+        out.put_headed(header, if short { 1 } else { 2 }, text.as_bytes());
+        return Ok(());
     }
-    raw(out, text.as_bytes());
+    wide(out, 0xda, 0xdb, count(len, "a string")?);
+    out.extend_from_slice(text.as_bytes());
     Ok(())
 }
 
@@ -90,22 +106,12 @@ pub(crate) fn bytes(out: &mut Buffer, bytes: &[u8]) -> Result<()> {
         len @ 0..0x100 => out.put([0xc4, len as u8], 2),
         len => wide(out, 0xc5, 0xc6, count(len, "a byte string")?),
     }
-    raw(out, bytes);
+    out.extend_from_slice(bytes);
     Ok(())
 }
 
-/// Bytes without a header.
-#[inline(always)]
-fn raw(out: &mut Buffer, bytes: &[u8]) {
-    if bytes.len() <= SHORT {
-        out.put_short(bytes);
-    } else {
-        out.extend_from_slice(bytes);
-    }
-}
-
 /// The header of an array of `len` elements.
-#[inline]
+#[inline(always)]
 pub(crate) fn array(out: &mut Buffer, len: usize) -> Result<()> {
     match len {
         0..0x10 => out.push(0x90 | len as u8),
@@ -115,7 +121,7 @@ pub(crate) fn array(out: &mut Buffer, len: usize) -> Result<()> {
 }
 
 /// The header of a map of `len` entries.
-#[inline]
+#[inline(always)]
 pub(crate) fn map(out: &mut Buffer, len: usize) -> Result<()> {
     match len {
         0..0x10 => out.push(0x80 | len as u8),
@@ -140,36 +146,32 @@ pub(crate) fn ext(out: &mut Buffer, tag: u8, len: usize) -> Result<()> {
     Ok(())
 }
 
-/// A container whose length is not known yet: the place of the four bytes of its count.
+/// Containers whose length is not known yet.
 ///
-/// Until [`Open::close`] the count is the highest there is, so that the bytes so far can be walked for a path.
-#[derive(Clone, Copy)]
-pub(crate) struct Open {
-    count_at: usize,
-}
+/// Until it is closed, its count is the highest there is, so that the bytes so far can be walked for a path.
+pub(crate) mod open {
+    use super::{Buffer, Result, count};
 
-impl Open {
-    pub(crate) fn array(out: &mut Buffer) -> Self {
-        Self::start(out, 0xdd)
+    #[cold]
+    pub(crate) fn array(out: &mut Buffer) {
+        out.put([0xdd, 0xff, 0xff, 0xff, 0xff], 5);
     }
 
-    pub(crate) fn map(out: &mut Buffer) -> Self {
-        Self::start(out, 0xdf)
+    #[cold]
+    pub(crate) fn map(out: &mut Buffer) {
+        out.put([0xdf, 0xff, 0xff, 0xff, 0xff], 5);
     }
 
-    fn start(out: &mut Buffer, marker: u8) -> Self {
-        let count_at = out.len() + 1;
-        out.put([marker, 0xff, 0xff, 0xff, 0xff], 5);
-        Self { count_at }
-    }
-
-    pub(crate) fn close(self, out: &mut Buffer, len: usize) -> Result<()> {
-        out.set(self.count_at, count(len, "a container")?.to_be_bytes());
+    /// States the count of the container that starts at `at`.
+    pub(crate) fn close(out: &mut Buffer, at: usize, len: usize) -> Result<()> {
+        out.set(at + 1, count(len, "a container")?.to_be_bytes());
         Ok(())
     }
 }
 
 /// A length in 16 bits where that suffices, else in 32.
+#[cold]
+#[inline(never)]
 fn wide(out: &mut Buffer, marker16: u8, marker32: u8, len: u32) {
     let [a, b, c, d] = len.to_be_bytes();
     if len < 0x1_0000 {
