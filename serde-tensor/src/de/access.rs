@@ -21,13 +21,15 @@ impl<'d, 'de> Items<'d, 'de> {
         }
     }
 
-    /// Refuses items that the visitor did not take.
+    /// How many the visitor did not take.
     #[inline]
-    pub(super) fn end(&self) -> Result<()> {
-        if self.left == 0 {
-            return Ok(());
-        }
-        Err(more(self.left, "elements").at(self.deserializer.cursor.offset_of(self.deserializer.cursor.position())))
+    pub(super) fn left(&self) -> usize {
+        self.left
+    }
+
+    /// The error of items that the visitor did not take.
+    pub(super) fn left_over(&self) -> Error {
+        left_over(self.deserializer, self.left(), "elements")
     }
 }
 
@@ -67,15 +69,23 @@ impl<'d, 'de> Entries<'d, 'de> {
         }
     }
 
-    /// Refuses entries that the visitor did not take.
+    /// How many the visitor did not take, or not whole.
     #[inline]
-    pub(super) fn end(&self) -> Result<()> {
-        if self.left == 0 && !self.owing {
-            return Ok(());
-        }
-        let left = self.left + usize::from(self.owing);
-        Err(more(left, "entries").at(self.deserializer.cursor.offset_of(self.deserializer.cursor.position())))
+    pub(super) fn left(&self) -> usize {
+        self.left + usize::from(self.owing)
     }
+
+    /// The error of entries that the visitor did not take.
+    pub(super) fn left_over(&self) -> Error {
+        left_over(self.deserializer, self.left(), "entries")
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn left_over(deserializer: &Deserializer<'_>, left: usize, parts: &str) -> Error {
+    let cursor = &deserializer.cursor;
+    more(left, parts).at(cursor.offset_of(cursor.position()))
 }
 
 impl<'de> MapAccess<'de> for Entries<'_, 'de> {

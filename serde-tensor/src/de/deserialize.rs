@@ -81,15 +81,9 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
 
     #[inline]
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        let start = self.cursor.position();
-        // The tag of an adjacently tagged enum is a unit variant, which in a compact message is a map of one.
-        match self.cursor.quick_map() {
-            Some(1) => self.compact_unit(visitor),
-            Some(_) => {
-                self.cursor.rewind(start);
-                self.any(visitor)
-            }
-            None => self.deserialize_str(visitor),
+        match self.cursor.quick_str() {
+            Some(name) => visitor.visit_borrowed_str(name),
+            None => self.identifier(visitor),
         }
     }
 
@@ -202,7 +196,13 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        self.deserialize_map(visitor)
+        if let Some(len) = self.cursor.quick_map() {
+            return self.visit_map(len, visitor);
+        }
+        match self.cursor.quick_array() {
+            Some(len) => self.visit_array(len, visitor),
+            None => self.any(visitor),
+        }
     }
 
     #[inline]

@@ -41,22 +41,29 @@ impl<'de> Deserializer<'de> {
         }
     }
 
+    #[inline]
     pub(super) fn visit_array<V: Visitor<'de>>(&mut self, len: usize, visitor: V) -> Result<V::Value> {
-        self.enter()?;
+        let depth = self.enter()?;
         let mut items = Items::new(self, len);
-        let value = visitor.visit_seq(&mut items)?;
-        items.end()?;
-        self.leave();
-        Ok(value)
+        // The value stays where it is made: taken out of its result and put back, it would be copied twice.
+        let value = visitor.visit_seq(&mut items);
+        if items.left() != 0 && value.is_ok() {
+            return Err(items.left_over());
+        }
+        self.depth = depth;
+        value
     }
 
+    #[inline]
     pub(super) fn visit_map<V: Visitor<'de>>(&mut self, len: usize, visitor: V) -> Result<V::Value> {
-        self.enter()?;
+        let depth = self.enter()?;
         let mut entries = Entries::new(self, len);
-        let value = visitor.visit_map(&mut entries)?;
-        entries.end()?;
-        self.leave();
-        Ok(value)
+        let value = visitor.visit_map(&mut entries);
+        if entries.left() != 0 && value.is_ok() {
+            return Err(entries.left_over());
+        }
+        self.depth = depth;
+        value
     }
 
     #[inline(never)]
@@ -278,6 +285,20 @@ impl<'de> Deserializer<'de> {
             *verified = true;
         }
         Ok(segment)
+    }
+
+    /// A key or the name of a variant, in any other form than a short string.
+    #[inline(never)]
+    pub(super) fn identifier<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        let start = self.cursor.position();
+        // The tag of an adjacently tagged enum is a unit variant, which in a compact message is a map of one.
+        match self.cursor.quick_map() {
+            Some(1) => self.compact_unit(visitor),
+            _ => {
+                self.cursor.rewind(start);
+                self.any(visitor)
+            }
+        }
     }
 
     /// The name or index of a unit variant whose map of one was begun.

@@ -208,18 +208,26 @@ impl<'de> Deserializer<'de> {
             .within(|| path::locate(self.cursor.bytes(), start).0)
     }
 
+    /// Goes a level down; returns the depth to go back to.
     #[inline]
-    fn enter(&mut self) -> Result<()> {
-        match self.depth.checked_sub(1) {
+    fn enter(&mut self) -> Result<usize> {
+        let before = self.depth;
+        match before.checked_sub(1) {
             Some(depth) => {
                 self.depth = depth;
-                Ok(())
+                Ok(before)
             }
-            None => Err(Error::limit(format!(
-                "the value nests deeper than the limit of {}",
-                self.limits.depth
-            ))),
+            None => Err(self.too_deep()),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn too_deep(&self) -> Error {
+        Error::limit(format!(
+            "the value nests deeper than the limit of {}",
+            self.limits.depth
+        ))
     }
 
     #[inline]

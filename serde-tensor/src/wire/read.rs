@@ -124,14 +124,17 @@ impl<'de> Cursor<'de> {
         Some(f64::from_bits(u64::from_be_bytes(payload)))
     }
 
-    /// Takes a string of up to 16 bytes, if that is what comes next, it is ASCII, and it is nowhere near the end.
+    /// Takes a string of up to 64 bytes, if that is what comes next, it is ASCII, and it is nowhere near the end.
     #[inline]
     pub(crate) fn quick_str(&mut self) -> Option<&'de str> {
-        let (&marker, rest) = self.rest.split_first()?;
-        if marker & 0xe0 != 0xa0 {
-            return None;
-        }
-        let text = text::short_ascii(rest, usize::from(marker & 0x1f))?;
+        let (&[marker, next], _) = self.rest.split_first_chunk()?;
+        let (header, len) = match marker {
+            0xa0..=0xbf => (1, marker & 0x1f),
+            0xd9 => (2, next),
+            _ => return None,
+        };
+        let rest = &self.rest[header..];
+        let text = text::short_ascii(rest, usize::from(len))?;
         self.rest = &rest[text.len()..];
         Some(text)
     }
