@@ -262,3 +262,41 @@ fn a_segment_of_many_names_is_copied_once() {
             .all(|tensor| tensor.data_ptr() == read.all[0].data_ptr())
     );
 }
+
+/// As another writer may: ours puts empty tensors inline. Both segments begin at the same place.
+#[test]
+fn an_empty_segment_is_not_taken_for_the_one_that_begins_where_it_does() {
+    #[derive(Debug, TensorDeserialize)]
+    struct Four {
+        #[tensor]
+        all: Vec<Tensor>,
+    }
+    // Of u8: two names of segment 0, which is empty, and two of segment 1.
+    let tensor = |len: u8, segment: u8| [0xc7, 10, 0x54, 1, 1, 8, 0, 1, 0, 1, len, segment, 0];
+    let all = [tensor(0, 0), tensor(0, 0), tensor(64, 1), tensor(64, 1)].concat();
+    let body = [&[0x81, 0xa3, b'a', b'l', b'l', 0x94][..], &all].concat();
+    let (len, data) = (u64::try_from(body.len()).unwrap(), 192u64);
+    let mut message = b"\xc1STN\x01\x00\x06\x00".to_vec();
+    let mut put = |numbers: &[u64], then: &[u8]| {
+        for number in numbers {
+            message.extend(number.to_le_bytes());
+        }
+        message.extend(then);
+    };
+    put(&[data + 64, 64, len, 64 + len, 2, data, 64], &body);
+    put(&[data, 0, 0, data, 64, 0], &[]);
+    message.resize(192, 0);
+    message.extend(0..64);
+    let reads: [serde_tensor::Result<Four>; 4] = [
+        serde_tensor::from_slice(&message),
+        serde_tensor::from_reader(message.as_slice()),
+        serde_tensor::tch::from_reader(message.as_slice()),
+        Decoder::new().detach(true).from_slice(&message),
+    ];
+    for read in reads {
+        let Four { all } = read.unwrap();
+        let lens: Vec<usize> = all.iter().map(Tensor::numel).collect();
+        assert_eq!(lens, [0, 0, 64, 64]);
+        assert_eq!(bytes(&all[2]), message[192..]);
+    }
+}

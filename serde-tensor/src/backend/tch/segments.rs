@@ -15,11 +15,14 @@ use crate::backend::{Import, Segment};
 /// A region is viewed as elements of up to 16 bytes, so its length is a multiple of that.
 const UNIT: usize = 16;
 
+/// A segment, by where it begins in the message and how long it is, and a device. An empty one may begin where the next does.
+type Key = (usize, usize, Target);
+
 /// The memory of a message's tensors.
 #[derive(Default)]
 pub(super) struct Segments {
-    /// Where a segment, by its place in the message, is on a device: which region, and where in it.
-    places: HashMap<(usize, Target), (usize, usize)>,
+    /// Where a segment is on a device: which region, and where in it.
+    places: HashMap<Key, (usize, usize)>,
     regions: Vec<Region>,
     /// The message's own memory.
     message: Option<Region>,
@@ -79,7 +82,7 @@ impl Segments {
         offset: usize,
         import: &Import<'_>,
     ) -> Result<Tensor> {
-        let key = (segment.start(), wanted.target);
+        let key = key_of(segment, wanted.target);
         if let Some((region, start)) = self.region(key) {
             return region.tensor(wanted, start + offset, true);
         }
@@ -106,14 +109,14 @@ impl Segments {
         offset: usize,
         import: &Import<'_>,
     ) -> Result<Option<Tensor>> {
-        let key = (segment.start(), wanted.target);
+        let key = key_of(segment, wanted.target);
         let again = || wanted.requires_grad && import.segment().is_some();
         if let Some((region, start)) = self.region(key) {
             return region.tensor(wanted, start + offset, again()).map(Some);
         }
         // What moved already with others stays where it is.
         let mut group = import.transfer::<Tensor>();
-        group.retain(|segment| !self.places.contains_key(&(segment.start(), wanted.target)));
+        group.retain(|segment| !self.places.contains_key(&key_of(segment, wanted.target)));
         if group.is_empty() && import.segment().is_some() {
             group.push(*segment);
         }
@@ -124,7 +127,7 @@ impl Segments {
         let arena = import.memory::<Arena>().map(|(arena, _)| arena);
         let (memory, starts) = transfer::send_segments(&group, arena, wanted.target)?;
         let len = memory.numel();
-        let keys = group.iter().map(|segment| (segment.start(), wanted.target)).zip(starts);
+        let keys = group.iter().map(|segment| key_of(segment, wanted.target)).zip(starts);
         self.insert(keys, Region::new(memory, len));
         match self.region(key) {
             Some((region, start)) => region.tensor(wanted, start + offset, again()).map(Some),
@@ -132,18 +135,22 @@ impl Segments {
         }
     }
 
-    fn region(&mut self, key: (usize, Target)) -> Option<(&mut Region, usize)> {
+    fn region(&mut self, key: Key) -> Option<(&mut Region, usize)> {
         let &(region, start) = self.places.get(&key)?;
         let region = self.regions.get_mut(region).filter(|region| region.is_in_place())?;
         Some((region, start))
     }
 
-    fn insert(&mut self, keys: impl IntoIterator<Item = ((usize, Target), usize)>, region: Region) {
+    fn insert(&mut self, keys: impl IntoIterator<Item = (Key, usize)>, region: Region) {
         let at = self.regions.len();
         self.regions.push(region);
         self.places
             .extend(keys.into_iter().map(|(key, start)| (key, (at, start))));
     }
+}
+
+fn key_of(segment: &Segment<'_>, target: Target) -> Key {
+    (segment.start(), segment.len(), target)
 }
 
 impl Region {
