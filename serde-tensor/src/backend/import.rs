@@ -241,7 +241,7 @@ impl<'de> Import<'de> {
     /// [coalesce](crate::Decoder::coalesce).
     ///
     /// They are those of tensors that the rules put on the device, as far as that is known before their fields are: if it was a field's
-    /// attribute that put this one there, those that the sender did not pin to the CPU.
+    /// attribute that put this one there, those that the sender did not pin to the CPU; and if the sender pinned this one too, it alone.
     pub fn transfer<T: TensorBackend>(&self) -> Vec<Segment<'de>> {
         if self.context.detaches() || !self.context.coalesces() {
             return Vec::new();
@@ -249,6 +249,10 @@ impl<'de> Import<'de> {
         let Some((own, _)) = self.whole_segment() else {
             return Vec::new();
         };
+        // The sender's pin keeps the others of its kind on the CPU, so there is nothing to look for.
+        if self.rule == Rule::Field && self.descriptor.pin == Pin::KeepCpu {
+            return vec![own];
+        }
         let segments = self.bound::<T>();
         if segments.contains(&own) { segments } else { vec![own] }
     }
@@ -303,7 +307,8 @@ impl<'de> Import<'de> {
             decide(&request, &devices).map(|decision| decision.device == self.device)
         };
         let mut bound = vec![false; segments];
-        let seen = tensors::each(body, |fields, place| {
+        // What comes before an error is decoded, and must not be looked for again with each tensor.
+        let _seen = tensors::each(body, |fields, place| {
             // What cannot be read or placed is an error when it is decoded.
             if let Place::Segment { index, .. } = place
                 && let Some(bound) = usize::try_from(index).ok().and_then(|index| bound.get_mut(index))
@@ -313,9 +318,6 @@ impl<'de> Import<'de> {
             }
             Ok(())
         });
-        if seen.is_err() {
-            return Vec::new();
-        }
         let frame = self.frame.and_then(|frame| Frame::open(frame, usize::MAX).ok());
         let segment = |index: u64| match (&self.data, &frame) {
             (Data::Held { held, .. }, _) => held.spot(index, 0).ok().map(|spot| of_range(&spot.segment)),

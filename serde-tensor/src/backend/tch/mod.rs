@@ -69,7 +69,7 @@
 //!
 //! The first tensor that lands on a device takes with it all segments of tensors that the call, the sender's pin, the guard and so on
 //! put there: one transfer for up to 64 MiB, through pinned memory that is kept for the next. What fields ask for is not known before they
-//! are read. So if it was a field's attribute that put it there, all segments go along that the sender did not pin to the CPU; and what
+//! are read. So if it was a field's attribute that put it there, all segments go along that the sender did not pin to the CPU (one that it did pin moves by itself); and what
 //! a field then keeps on the CPU, or the crate's own tensors are, has moved for nothing, and takes up the device's memory as long as one of
 //! the others lives. `Decoder::coalesce(false)` is for values where that is much.
 //!
