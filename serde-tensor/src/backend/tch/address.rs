@@ -26,7 +26,8 @@ pub(super) fn addressed<'a, T: Deref<Target = Tensor> + Clone + 'a>(
         Some(NonNull::slice_from_raw_parts(first, len))
     };
     // SAFETY: the tensor was found to be dense memory on the CPU (`Plain::of`) whose `len` bytes are in one piece (`Form`), and
-    // libtorch lets no dense tensor show more than its storage has. The closure holds the tensor, or an alias of its own that
+    // libtorch lets no dense tensor show more than its storage has (but for one whose `resize_` failed, since its memory cannot grow:
+    // that keeps the sizes, and every read of it, libtorch's own first, overruns). The closure holds the tensor, or an alias of its own that
     // `set_data` and `resize_` on the original do not reach, and with it the storage; a storage that grows through another
     // handle moves, and `data_ptr` says where it is now. All of these are calls into libtorch, which do not happen on this
     // thread until the bytes were used. On another thread they would race with every read of the tensor, libtorch's own too.

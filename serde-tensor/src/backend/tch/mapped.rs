@@ -15,6 +15,9 @@ impl Arena {
     ///
     /// The file's position does not matter and is not moved. On systems other than Linux the file is read instead.
     ///
+    /// Such tensors cannot be given more memory: libtorch's `resize_` to more fails, and leaves the tensor with sizes that it has no memory for, so
+    /// that reading it is undefined behaviour.
+    ///
     /// ```no_run
     /// use serde_tensor::Decoder;
     /// use serde_tensor::tch::{Arena, StateDict};

@@ -1,4 +1,4 @@
-//! Memory of libtorch's own, filled with bytes. The only `unsafe` of this backend.
+//! Memory of libtorch's own, filled with bytes.
 #![allow(
     unsafe_code,
     reason = "tch can only fill a tensor from a slice by zeroing it first, or without checking the slice's length"
