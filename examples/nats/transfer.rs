@@ -41,12 +41,22 @@ pub(crate) async fn send(client: &Client, subject: &str, plan: &Plan<'_>, pause:
             }
         }
         client.flush().await?;
-        if let Ok(Some(_)) = timeout(WORD, words.next()).await {
+        if let Ok(true) = timeout(WORD, has_arrived(&mut words)).await {
             return Ok(());
         }
         eprintln!("no word of the message's arrival after attempt {attempt}");
     }
     Err(format!("no word of the message's arrival after {ATTEMPTS} attempts").into())
+}
+
+/// Waits for the receiver's word. What has a status is the server's own, which says that nobody was there to receive a chunk.
+async fn has_arrived(words: &mut Subscriber) -> bool {
+    while let Some(word) = words.next().await {
+        if word.status.is_none() {
+            return true;
+        }
+    }
+    false
 }
 
 /// Receives a message and says so to its sender.

@@ -150,6 +150,25 @@ async fn chunks_that_a_restart_lost_are_missed_and_sent_again() -> Result<()> {
     Ok(())
 }
 
+/// The server answers chunks that nobody subscribed to: that is no word of their arrival.
+#[tokio::test]
+async fn a_message_that_nobody_received_is_sent_again() -> Result<()> {
+    let Some(server) = Server::start() else { return Ok(()) };
+    let client = async_nats::connect(server.url()).await?;
+    let tensor = Tensor::from_vec(vec![1.5_f32; 1000], &[1000])?;
+    let plan = Plan::new(&tensor)?;
+    let send = transfer::send(&client, "early", &plan, Duration::ZERO);
+    let receive = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let mut chunks = client.subscribe("early").await?;
+        transfer::receive::<Tensor>(&client, &mut chunks, &mut Reassembler::new()).await
+    };
+    let both = async { tokio::try_join!(send, receive) };
+    let ((), received) = tokio::time::timeout(Duration::from_mins(1), both).await??;
+    assert_eq!(received, tensor);
+    Ok(())
+}
+
 #[tokio::test]
 async fn what_is_no_chunk_is_ignored() -> Result<()> {
     let Some(server) = Server::start() else { return Ok(()) };
