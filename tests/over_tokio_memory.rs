@@ -21,6 +21,8 @@ struct Counting;
 thread_local! {
     static NOW: Cell<isize> = const { Cell::new(0) };
     static PEAK: Cell<isize> = const { Cell::new(0) };
+    /// The longest piece of memory that there is when one is made longer, in bytes.
+    static LONGEST: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
 fn note(change: isize) {
@@ -31,7 +33,7 @@ fn note(change: isize) {
     });
 }
 
-// SAFETY: every call goes to the system's allocator as it is; the counters are per thread and allocate nothing.
+// SAFETY: every call goes to the system's allocator as it is, or fails as it may; the counters are per thread and allocate nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note(layout.size().cast_signed());
@@ -52,6 +54,9 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if LONGEST.try_with(Cell::get).is_ok_and(|longest| size > longest) {
+            return std::ptr::null_mut();
+        }
         note(size.cast_signed() - layout.size().cast_signed());
         // SAFETY: the caller's.
         unsafe { System.realloc(pointer, layout, size) }
@@ -217,6 +222,23 @@ fn passing_over_a_message_above_the_limit_keeps_nothing_of_it() {
         assert_eq!(framed.next().await.unwrap().unwrap().unwrap(), 5);
     });
     assert!(most < 64 * 1024, "{most}");
+}
+
+/// Else the next message would be looked for in the middle of this one.
+#[test]
+fn a_message_that_the_memory_ends_in_is_passed_over() {
+    let mut stream = Vec::new();
+    peak(async { write_message(&mut stream, &ramp(4 * MIB)).await.unwrap() });
+    stream.extend(Encoder::new().framed(true).to_vec(&5u8).unwrap());
+    let decoder = Decoder::new().limits(Limits::new().reserve(64 * 1024));
+    peak(async {
+        let mut reader = stream.as_slice();
+        LONGEST.set(MIB);
+        let read = decoder.read_message::<_, Tensor>(&mut reader).await;
+        LONGEST.set(usize::MAX);
+        assert_eq!(read.unwrap_err().category(), Category::Limit);
+        assert_eq!(decoder.read_message(&mut reader).await.unwrap(), Some(5u8));
+    });
 }
 
 /// With feature `axum`: what hyper hands over piece by piece.

@@ -8,6 +8,7 @@ use super::super::incoming::{Incoming, Start, behind_header, ended_passing_over}
 use crate::decoder::Decoder;
 use crate::error::Result;
 use crate::limits::Limits;
+use crate::wire::to_u64;
 
 /// Reads the next message, with the default options: see [`Decoder::read_message`], and [`write_message`](super::write_message) for an
 /// example.
@@ -35,8 +36,8 @@ impl Decoder {
     /// # Errors
     ///
     /// See [`Category`](crate::Category). A message that was read and does not decode leaves the reader at the next. So does one above
-    /// [`Limits::message`], of which the error says both: it is passed over first, which takes as long as it takes to arrive. After `Io`,
-    /// `Eof` and bytes that are no frame there is no next.
+    /// [`Limits::message`], of which the error says both, and one for which there is no memory: it is passed over first, which takes as long as it
+    /// takes to arrive. After `Io`, `Eof` and bytes that are no frame there is no next.
     pub async fn read_message<R, T>(&self, reader: &mut R) -> Result<Option<T>>
     where
         R: AsyncRead + Unpin,
@@ -67,7 +68,10 @@ async fn read_frame<R: AsyncRead + Unpin>(reader: &mut R, limits: &Limits) -> Re
     };
     while frame.missing() > 0 {
         let missing = frame.missing();
-        frame.grow(1)?;
+        if let Err(error) = frame.grow(1) {
+            pass_over(reader, to_u64(missing)).await?;
+            return Err(error);
+        }
         if reader.read_buf(&mut frame.buffer().limit(missing)).await? == 0 {
             break;
         }
@@ -75,7 +79,7 @@ async fn read_frame<R: AsyncRead + Unpin>(reader: &mut R, limits: &Limits) -> Re
     frame.take().map(Some)
 }
 
-/// Reads what is left of a message that was too long, and keeps nothing of it.
+/// Reads what is left of a message that was too long, for the limit or for the memory, and keeps nothing of it.
 async fn pass_over<R: AsyncRead + Unpin>(reader: &mut R, left: u64) -> Result<()> {
     let passed = io::copy(&mut reader.take(left), &mut io::sink()).await?;
     if passed < left {
