@@ -52,15 +52,16 @@ fn give_jobs() -> Result<()> {
     let (server, name) = IpcOneShotServer::<IpcSender<Job>>::new()?;
     let mut worker = Worker(Command::new(std::env::current_exe()?).arg(name).spawn()?);
     let (_, jobs) = server.accept()?;
-    let (answer, answers) = ipc::channel()?;
 
     let images = images()?;
     // The last batch is empty.
     for (batch, pixels) in images.chunks(500 * IMAGE).chain([&[][..]]).enumerate() {
+        // The only sender is given away: if the worker dies with it, receiving ends with an error.
+        let (answer, answers) = ipc::channel()?;
         jobs.send(Job {
             batch,
             images: Tensor::from_elements(pixels, &[pixels.len() / IMAGE, 8, 8])?,
-            answer: answer.clone(),
+            answer,
         })?;
         let answered = answers.recv()?;
         println!("batch {batch}: {} images, {}", pixels.len() / IMAGE, told(&answered)?);

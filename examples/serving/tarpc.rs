@@ -12,7 +12,7 @@
 mod model;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use futures_util::future::try_join_all;
@@ -27,13 +27,16 @@ use model::{Batch, Logits, Model, Result, digits};
 /// tarpc refuses messages above 8 MiB, unless both sides say otherwise.
 const LONGEST: usize = 1 << 30;
 
+/// The most zeros in a reply, in bytes.
+const LARGEST: usize = 200_000_000;
+
 #[tarpc::service]
 trait Classifier {
     /// A row of logits for each image.
     async fn classify(batch: Batch) -> std::result::Result<Logits, String>;
 
     /// As many zeros, to see how long a large reply takes.
-    async fn zeros(len: usize) -> Tensor;
+    async fn zeros(len: usize) -> std::result::Result<Tensor, String>;
 }
 
 #[derive(Clone)]
@@ -46,8 +49,12 @@ impl Classifier for Server {
         self.model.classify(&batch).map_err(|error| error.to_string())
     }
 
-    async fn zeros(self, _: Context, len: usize) -> Tensor {
-        Tensor::from_vec(vec![0_u8; len], &[len]).expect("a shape of as many elements")
+    async fn zeros(self, _: Context, len: usize) -> std::result::Result<Tensor, String> {
+        // What a client asks for is not allocated unseen.
+        if len > LARGEST {
+            return Err(format!("{len} zeros, above the limit of {LARGEST}"));
+        }
+        Tensor::from_vec(vec![0_u8; len], &[len]).map_err(|error| error.to_string())
     }
 }
 
@@ -69,7 +76,16 @@ async fn serve(address: &str) -> Result<()> {
     connections.config_mut().max_frame_length(LONGEST);
     println!("listening on {}", connections.local_addr());
     while let Some(connection) = connections.next().await {
-        let channel = BaseChannel::with_defaults(connection?);
+        // A connection that could not be taken, for want of file descriptors say, is no reason to leave the others.
+        let connection = match connection {
+            Ok(connection) => connection,
+            Err(error) => {
+                eprintln!("not connected: {error}");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        let channel = BaseChannel::with_defaults(connection);
         let requests = channel.execute(server.clone().serve());
         let replies = requests.for_each(async |reply| drop(tokio::spawn(reply)));
         // Requests are decoded in the task of their connection: its scope says where their tensors land. With a tensor type that knows
@@ -109,7 +125,7 @@ async fn ask(address: &str) -> Result<()> {
     println!("{right} of {} digits are named rightly", labels.len());
 
     let start = Instant::now();
-    let zeros = client.zeros(context::current(), 200_000_000).await?;
+    let zeros = client.zeros(context::current(), LARGEST).await??;
     println!(
         "a reply of {} MB took {:?}",
         zeros.bytes().len() / 1_000_000,

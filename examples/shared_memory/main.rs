@@ -75,8 +75,11 @@ fn send(node: &Node<ipc::Service>, service: &Service) -> Result<()> {
     }
     println!("{} bytes sent", plan.len());
     eprintln!("written in {written:?}");
-    // The memory is the publisher's, so it stays until the receiver is done.
-    wait(node, || service.dynamic_config().number_of_subscribers() == 0)
+    // The memory is the publisher's, so it stays until the receiver is done, or was killed.
+    wait(node, || {
+        node.try_cleanup_dead_nodes();
+        service.dynamic_config().number_of_subscribers() == 0
+    })
 }
 
 fn receive(node: &Node<ipc::Service>, service: &Service) -> Result<()> {

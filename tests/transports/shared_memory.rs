@@ -83,3 +83,16 @@ fn what_a_killed_process_left_does_not_stop_the_next() {
     sender.finish();
     eventually("the memory of the dead is removed", || processes.shared().is_empty());
 }
+
+#[test]
+fn a_receiver_that_is_killed_with_the_message_does_not_keep_the_sender() {
+    let processes = Processes::new("receiver");
+    let mut receiver = processes.start("receive");
+    assert_eq!(receiver.line(), "waiting");
+    let mut sender = processes.start("send");
+    // The receiver has it now, and compares it with what it should be.
+    assert!(sender.line().ends_with(" bytes sent"));
+    receiver.stop();
+    sender.finish();
+    assert_eq!(processes.shared(), [""; 0], "nothing is left");
+}

@@ -69,6 +69,9 @@ impl StateDict {
 
     /// Copies the values into the variables of a store, which stay where they are, on their devices.
     ///
+    /// They are copied one after another: where a tensor here is a variable of the same store under another name, as when two are to be
+    /// exchanged, it may already have been overwritten. What was decoded shares nothing with a store.
+    ///
     /// # Errors
     ///
     /// `Data` unless names, shapes and kinds are all the same on both sides. Everything that is not is named, missing and
