@@ -3,10 +3,10 @@
 //! Without these every other test would still pass if a slow reader made the sender pile up messages, if a message were collected
 //! twice on its way in, or if a header's word for its length were taken.
 
-#![allow(unsafe_code, reason = "a counting allocator")]
+#[path = "common/heap.rs"]
+#[expect(dead_code, reason = "another binary uses the rest")]
+mod heap;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -16,55 +16,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, duplex};
 use tokio::time::sleep;
 use tokio_util::codec::{Framed, FramedRead};
 
-struct Counting;
-
-thread_local! {
-    static NOW: Cell<isize> = const { Cell::new(0) };
-    static PEAK: Cell<isize> = const { Cell::new(0) };
-    /// The longest piece of memory that there is when one is made longer, in bytes.
-    static LONGEST: Cell<usize> = const { Cell::new(usize::MAX) };
-}
-
-fn note(change: isize) {
-    // A thread that is ending has no counters any more.
-    let _ = NOW.try_with(|now| {
-        now.set(now.get() + change);
-        let _ = PEAK.try_with(|peak| peak.set(peak.get().max(now.get())));
-    });
-}
-
-// SAFETY: every call goes to the system's allocator as it is, or fails as it may; the counters are per thread and allocate nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note(layout.size().cast_signed());
-        // SAFETY: the caller's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        note(layout.size().cast_signed());
-        // SAFETY: the caller's.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        note(-layout.size().cast_signed());
-        // SAFETY: the caller's.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if LONGEST.try_with(Cell::get).is_ok_and(|longest| size > longest) {
-            return std::ptr::null_mut();
-        }
-        note(size.cast_signed() - layout.size().cast_signed());
-        // SAFETY: the caller's.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: heap::Counting = heap::Counting;
 
 /// Runs a future on this thread alone: its outcome, and by how many bytes the heap grew at most.
 fn peak<F: Future>(future: F) -> (F::Output, usize) {
@@ -72,10 +25,8 @@ fn peak<F: Future>(future: F) -> (F::Output, usize) {
         .enable_time()
         .build()
         .unwrap();
-    let before = NOW.get();
-    PEAK.set(before);
-    let outcome = runtime.block_on(future);
-    (outcome, usize::try_from(PEAK.get() - before).unwrap_or(0))
+    let (outcome, heap) = heap::watch(|| runtime.block_on(future));
+    (outcome, heap.peak)
 }
 
 fn ramp(len: usize) -> Tensor {
@@ -231,14 +182,11 @@ fn a_message_that_the_memory_ends_in_is_passed_over() {
     peak(async { write_message(&mut stream, &ramp(4 * MIB)).await.unwrap() });
     stream.extend(Encoder::new().framed(true).to_vec(&5u8).unwrap());
     let decoder = Decoder::new().limits(Limits::new().reserve(64 * 1024));
-    peak(async {
-        let mut reader = stream.as_slice();
-        LONGEST.set(MIB);
-        let read = decoder.read_message::<_, Tensor>(&mut reader).await;
-        LONGEST.set(usize::MAX);
-        assert_eq!(read.unwrap_err().category(), Category::Limit);
-        assert_eq!(decoder.read_message(&mut reader).await.unwrap(), Some(5u8));
-    });
+    let mut reader = stream.as_slice();
+    let (read, _) = heap::within(MIB, || peak(decoder.read_message::<_, Tensor>(&mut reader)));
+    assert_eq!(read.unwrap_err().category(), Category::Limit);
+    let (next, _) = peak(decoder.read_message(&mut reader));
+    assert_eq!(next.unwrap(), Some(5u8));
 }
 
 /// With feature `axum`: what hyper hands over piece by piece.

@@ -4,6 +4,7 @@
 //! language model of 124 million parameters are, a sixteenth of the size.
 
 #[path = "common/heap.rs"]
+#[expect(dead_code, reason = "another binary uses the rest")]
 mod heap;
 
 use std::collections::BTreeMap;

@@ -14,6 +14,8 @@ thread_local! {
     static PEAK: Cell<isize> = const { Cell::new(0) };
     static LARGEST: Cell<usize> = const { Cell::new(0) };
     static CALLS: Cell<usize> = const { Cell::new(0) };
+    /// The longest piece of memory that there is when one is made longer, in bytes.
+    static LONGEST: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
 fn note(change: isize, asked: usize) {
@@ -26,7 +28,7 @@ fn note(change: isize, asked: usize) {
     });
 }
 
-// SAFETY: every call goes to the system's allocator as it is; the counters are per thread and allocate nothing.
+// SAFETY: every call goes to the system's allocator as it is, or fails as it may; the counters are per thread and allocate nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note(layout.size().cast_signed(), layout.size());
@@ -47,6 +49,9 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if LONGEST.try_with(Cell::get).is_ok_and(|longest| size > longest) {
+            return std::ptr::null_mut();
+        }
         note(size.cast_signed() - layout.size().cast_signed(), size);
         // SAFETY: the caller's.
         unsafe { System.realloc(pointer, layout, size) }
@@ -78,4 +83,12 @@ pub(crate) fn watch<R>(body: impl FnOnce() -> R) -> (R, Heap) {
         calls: CALLS.get() - calls,
     };
     (result, heap)
+}
+
+/// Runs `body` on this thread while no piece of memory can be made longer than `longest` bytes.
+pub(crate) fn within<R>(longest: usize, body: impl FnOnce() -> R) -> R {
+    LONGEST.set(longest);
+    let result = body();
+    LONGEST.set(usize::MAX);
+    result
 }
