@@ -124,6 +124,9 @@ fn decode(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("from_reader", size), |bencher| {
             bencher.iter(|| serde_tensor::from_reader::<_, Batch>(&message[..]).expect("a value"));
         });
+        group.bench_function(BenchmarkId::new("arena", size), |bencher| {
+            bencher.iter(|| serde_tensor::tch::from_reader::<_, Batch>(&message[..]).expect("a value"));
+        });
         let shared = bytes::Bytes::from(message);
         group.bench_function(BenchmarkId::new("from_bytes", size), |bencher| {
             let read = |message| serde_tensor::from_bytes::<Batch>(message).expect("a value");
