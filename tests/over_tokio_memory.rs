@@ -10,7 +10,7 @@ mod heap;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use serde_tensor::tokio::{MessageCodec, read_message, write_message};
+use serde_tensor::tokio::{MessageCodec, MessageReader, read_message, write_message};
 use serde_tensor::{Category, DType, Decoder, Encoder, Limits, Tensor};
 use tokio::io::{AsyncRead, AsyncReadExt as _, duplex};
 use tokio::time::sleep;
@@ -164,15 +164,20 @@ fn passing_over_a_message_above_the_limit_keeps_nothing_of_it() {
     stream.extend(Encoder::new().framed(true).to_vec(&5u8).unwrap());
     let decoder = Decoder::new().limits(Limits::new().message(1000));
     let ((), most) = peak(async {
-        let mut reader = stream.as_slice();
-        decoder.read_message::<_, u8>(&mut reader).await.unwrap_err();
-        assert_eq!(decoder.read_message(&mut reader).await.unwrap(), Some(5u8));
+        let mut reader = MessageReader::with_decoder(stream.as_slice(), decoder.clone());
+        reader.read::<u8>().await.unwrap_err();
+        assert_eq!(reader.read().await.unwrap(), Some(5u8));
         let codec = MessageCodec::<u8>::with_options(Encoder::new(), decoder.clone());
         let mut framed = FramedRead::new(stream.as_slice(), codec);
         framed.next().await.unwrap().unwrap().unwrap_err();
         assert_eq!(framed.next().await.unwrap().unwrap().unwrap(), 5);
+        // And one whose length is a lie.
+        stream[8..16].copy_from_slice(&(1u64 << 60).to_le_bytes());
+        let mut reader = MessageReader::with_decoder(stream.as_slice(), decoder);
+        assert_eq!(reader.read::<u8>().await.unwrap_err().category(), Category::Limit);
+        assert_eq!(reader.read::<u8>().await.unwrap_err().category(), Category::Eof);
     });
-    assert!(most < 64 * 1024, "{most}");
+    assert!(most < 80 * 1024, "{most}");
 }
 
 /// Else the next message would be looked for in the middle of this one.
@@ -182,11 +187,23 @@ fn a_message_that_the_memory_ends_in_is_passed_over() {
     peak(async { write_message(&mut stream, &ramp(4 * MIB)).await.unwrap() });
     stream.extend(Encoder::new().framed(true).to_vec(&5u8).unwrap());
     let decoder = Decoder::new().limits(Limits::new().reserve(64 * 1024));
-    let mut reader = stream.as_slice();
-    let (read, _) = heap::within(MIB, || peak(decoder.read_message::<_, Tensor>(&mut reader)));
+    let mut reader = MessageReader::with_decoder(stream.as_slice(), decoder.clone());
+    let (read, _) = heap::within(MIB, || peak(reader.read::<Tensor>()));
     assert_eq!(read.unwrap_err().category(), Category::Limit);
-    let (next, _) = peak(decoder.read_message(&mut reader));
+    let (next, _) = peak(reader.read());
     assert_eq!(next.unwrap(), Some(5u8));
+
+    let codec = MessageCodec::<u8>::with_options(Encoder::new(), decoder.clone());
+    let mut framed = FramedRead::new(stream.as_slice(), codec);
+    let (read, _) = heap::within(MIB, || peak(framed.next()));
+    assert_eq!(read.unwrap().unwrap().unwrap_err().category(), Category::Limit);
+    let (next, _) = peak(framed.next());
+    assert_eq!(next.unwrap().unwrap().unwrap(), 5);
+
+    let mut reader = serde_tensor::MessageReader::with_decoder(stream.as_slice(), decoder);
+    let read = heap::within(MIB, || reader.read::<Tensor>());
+    assert_eq!(read.unwrap_err().category(), Category::Limit);
+    assert_eq!(reader.read().unwrap(), Some(5u8));
 }
 
 /// With feature `axum`: what hyper hands over piece by piece.

@@ -370,18 +370,20 @@ fn the_front_of_a_slice_is_taken_and_the_rest_returned() {
     }
 }
 
-#[test]
-fn what_cannot_become_a_frame_is_refused_as_soon_as_it_shows() {
-    /// Gives its bytes, and is then asked for more by one who waits for them.
-    struct Waiting<'b>(&'b [u8]);
-    impl Read for Waiting<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            match self.0.read(buffer)? {
-                0 => panic!("this would wait for the rest of what is no frame"),
-                read => Ok(read),
-            }
+/// Gives its bytes, and is then asked for more by one who waits for them.
+struct Waiting<'b>(&'b [u8]);
+
+impl Read for Waiting<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(buffer)? {
+            0 => panic!("this would wait for what need not be read"),
+            read => Ok(read),
         }
     }
+}
+
+#[test]
+fn what_cannot_become_a_frame_is_refused_as_soon_as_it_shows() {
     let garbage: [(&[u8], u64); 5] = [
         (b"\xC1TT", 0),
         (b"\xC1STN\x02", 4),
@@ -426,4 +428,24 @@ fn a_message_above_the_limit_leaves_the_stream_at_the_next() {
     assert_eq!(reader.read::<Tensor>().unwrap(), Some(ramp(10)));
     assert_eq!(reader.read::<Tensor>().unwrap_err().category(), Category::Limit);
     assert_eq!(reader.read::<Tensor>().unwrap_err().category(), Category::Eof);
+}
+
+#[test]
+fn a_message_above_the_limit_is_refused_before_it_is_read_whatever_its_length() {
+    let decoder = Decoder::new().limits(Limits::new().message(1000));
+    let whole = planned(&ramp(3000));
+    for length in [whole.len() as u64, 1 << 60, u64::MAX] {
+        let mut start = whole[..64].to_vec();
+        start[8..16].copy_from_slice(&length.to_le_bytes());
+        let errors = [
+            decoder.from_reader::<_, Tensor>(Waiting(&start)).unwrap_err(),
+            MessageReader::with_decoder(Waiting(&start), decoder.clone())
+                .read::<Tensor>()
+                .unwrap_err(),
+        ];
+        for error in errors {
+            let expected = format!("a message of {length} bytes, above the limit of 1000");
+            assert_eq!((error.category(), error.to_string()), (Category::Limit, expected));
+        }
+    }
 }

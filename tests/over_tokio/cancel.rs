@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
-use serde_tensor::Tensor;
-use serde_tensor::tokio::{read_message, write_message};
+use serde_tensor::tokio::{MessageReader, read_message, write_message};
+use serde_tensor::{Category, Decoder, Limits, Tensor};
 use tokio::io::{AsyncWriteExt as _, duplex};
 
 use crate::{Step, framed, ramp, soon};
@@ -30,6 +30,31 @@ async fn the_codec_loses_nothing_when_next_is_dropped() {
         }
     }
     assert_eq!(arrived, [0, 1]);
+}
+
+/// The same, and of a message that is passed over.
+#[tokio::test]
+async fn the_reader_loses_nothing_when_read_is_dropped() {
+    let decoder = Decoder::new().limits(Limits::new().message(3000));
+    let (mut peer, stream) = duplex(1 << 16);
+    let mut stream = MessageReader::with_decoder(stream, decoder);
+    let mut arrived = Vec::new();
+    for len in [600, 5000, 700] {
+        let mut message = Vec::new();
+        write_message(&mut message, &ramp(len)).await.unwrap();
+        for byte in message {
+            peer.write_all(&[byte]).await.unwrap();
+            match stream.read::<Tensor>().now_or_never() {
+                Some(Ok(tensor)) => arrived.push(tensor),
+                Some(Err(error)) => {
+                    assert_eq!((len, error.category()), (5000, Category::Limit));
+                    arrived.push(None);
+                }
+                None => {}
+            }
+        }
+    }
+    assert_eq!(arrived, [Some(ramp(600)), None, Some(ramp(700))]);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! What a connection meets: a peer that dies, garbage, messages that are too long or of another type, many at once.
 
 use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
-use serde_tensor::tokio::{MessageCodec, read_message, write_message};
+use serde_tensor::tokio::{MessageCodec, MessageReader, read_message, write_message};
 use serde_tensor::{Category, Decoder, Encoder, Error, Limits, Tensor};
 use tokio::io::{AsyncWriteExt as _, duplex};
 use tokio::net::{TcpListener, TcpStream};
@@ -24,6 +24,11 @@ async fn a_peer_that_dies_in_the_middle_of_a_message_is_an_end_of_input_with_its
         let mut reader = &stream[..whole.len() + cut];
         assert_eq!(read_message(&mut reader).await.unwrap(), Some(ramp(3000)));
         let error = read_message::<_, Tensor>(&mut reader).await.unwrap_err();
+        assert_eq!((error.category(), error.offset()), (Category::Eof, Some(cut as u64)));
+
+        let mut reader = MessageReader::new(&stream[..whole.len() + cut]);
+        assert_eq!(reader.read().await.unwrap(), Some(ramp(3000)));
+        let error = reader.read::<Tensor>().await.unwrap_err();
         assert_eq!((error.category(), error.offset()), (Category::Eof, Some(cut as u64)));
 
         let mut framed = FramedRead::new(&stream[..whole.len() + cut], MessageCodec::<Tensor>::new());
@@ -92,6 +97,16 @@ async fn garbage_before_a_message_is_an_error_and_not_a_hang() {
         let (mut peer, stream) = duplex(1 << 16);
         peer.write_all(garbage).await.unwrap();
         peer.write_all(&message(&ramp(1000)).await).await.unwrap();
+        let mut reader = MessageReader::new(stream);
+        // No later bytes are taken for a message.
+        for _ in 0..3 {
+            let error = soon(reader.read::<Tensor>()).await.unwrap_err();
+            assert_eq!(error.category(), Category::Syntax, "{error}");
+        }
+
+        let (mut peer, stream) = duplex(1 << 16);
+        peer.write_all(garbage).await.unwrap();
+        peer.write_all(&message(&ramp(1000)).await).await.unwrap();
         let mut framed = framed::<Tensor, (), _>(stream);
         let error = soon(framed.next()).await.unwrap().unwrap_err();
         assert_eq!(error.category(), Category::Syntax, "{error}");
@@ -124,15 +139,16 @@ async fn a_message_above_the_limit_does_not_poison_the_connection() {
     };
     let sizes = [300_000, 10, 300_000, 300_000, 50_000];
 
-    let (mut peer, mut stream) = duplex(4096);
+    let (mut peer, stream) = duplex(4096);
     let send = async move {
         for size in sizes {
             write_message(&mut peer, &ramp(size)).await.unwrap();
         }
     };
     let receive = async {
+        let mut stream = MessageReader::with_decoder(stream, decoder.clone());
         for size in sizes {
-            match decoder.read_message::<_, Tensor>(&mut stream).await {
+            match stream.read::<Tensor>().await {
                 Ok(read) => assert_eq!(read, Some(ramp(size))),
                 Err(error) => {
                     assert_eq!(size, 300_000);
@@ -140,7 +156,7 @@ async fn a_message_above_the_limit_does_not_poison_the_connection() {
                 }
             }
         }
-        assert_eq!(decoder.read_message::<_, Tensor>(&mut stream).await.unwrap(), None);
+        assert_eq!(stream.read::<Tensor>().await.unwrap(), None);
     };
     soon(async { tokio::join!(send, receive) }).await;
 
@@ -171,29 +187,53 @@ async fn a_message_above_the_limit_does_not_poison_the_connection() {
     }
 }
 
-/// The error comes when the length is known, not when the bytes have come.
+/// The error comes when the length is known, not when the bytes have come, whatever the length is. What is left is waited for by the next
+/// call, which the receiver need not make.
 #[tokio::test]
-async fn the_codec_refuses_at_once_and_says_so_when_the_peer_dies_meanwhile() {
-    let (mut peer, stream) = duplex(4096);
+async fn a_message_above_the_limit_is_refused_at_once_though_its_peer_sends_no_more() {
     let decoder = Decoder::new().limits(Limits::new().message(1000));
-    let mut stream = Framed::new(
-        stream,
-        MessageCodec::<Tensor>::with_options(Encoder::new(), decoder.clone()),
-    );
     let whole = message(&ramp(3000)).await;
-    peer.write_all(&whole[..64]).await.unwrap();
-    let error = soon(stream.next()).await.unwrap().unwrap().unwrap_err();
-    assert_eq!(error.category(), Category::Limit);
-    assert!(stream.next().now_or_never().is_none(), "there is nothing yet");
-    drop(peer);
-    let error = soon(stream.next()).await.unwrap().unwrap_err();
-    assert_eq!(error.category(), Category::Eof);
+    for length in [whole.len() as u64, 1 << 60, u64::MAX] {
+        let mut start = whole[..64].to_vec();
+        start[8..16].copy_from_slice(&length.to_le_bytes());
+        let refused = |error: Error| {
+            let expected = format!("a message of {length} bytes, above the limit of 1000");
+            assert_eq!((error.category(), error.to_string()), (Category::Limit, expected));
+        };
 
-    let error = decoder
-        .read_message::<_, Tensor>(&mut &whole[..2000])
-        .await
-        .unwrap_err();
-    assert_eq!(error.category(), Category::Eof);
+        let (mut peer, mut stream) = duplex(4096);
+        peer.write_all(&start).await.unwrap();
+        refused(soon(decoder.read_message::<_, Tensor>(&mut stream)).await.unwrap_err());
+
+        let (mut peer, stream) = duplex(4096);
+        let mut stream = MessageReader::with_decoder(stream, decoder.clone());
+        peer.write_all(&start).await.unwrap();
+        refused(soon(stream.read::<Tensor>()).await.unwrap_err());
+        assert!(stream.read::<Tensor>().now_or_never().is_none(), "there is nothing yet");
+        drop(peer);
+        let error = soon(stream.read::<Tensor>()).await.unwrap_err();
+        assert_eq!(error.category(), Category::Eof);
+
+        let (mut peer, stream) = duplex(4096);
+        let codec = MessageCodec::<Tensor>::with_options(Encoder::new(), decoder.clone());
+        let mut stream = Framed::new(stream, codec);
+        peer.write_all(&start).await.unwrap();
+        refused(soon(stream.next()).await.unwrap().unwrap().unwrap_err());
+        assert!(stream.next().now_or_never().is_none(), "there is nothing yet");
+        drop(peer);
+        let error = soon(stream.next()).await.unwrap().unwrap_err();
+        assert_eq!(error.category(), Category::Eof);
+    }
+}
+
+/// What `read_message` leaves of it is not hidden: whoever reads on regardless reads what the peer put there.
+#[tokio::test]
+async fn read_message_leaves_the_reader_behind_the_header_of_a_message_above_the_limit() {
+    let decoder = Decoder::new().limits(Limits::new().message(1000));
+    let whole = message(&ramp(3000)).await;
+    let mut reader = whole.as_slice();
+    decoder.read_message::<_, Tensor>(&mut reader).await.unwrap_err();
+    assert_eq!(reader, &whole[64..]);
 }
 
 #[tokio::test]
@@ -209,6 +249,11 @@ async fn a_message_of_another_type_leaves_the_connection_at_the_next() {
     let error = read_message::<_, Tensor>(&mut reader).await.unwrap_err();
     assert_eq!(error.category(), Category::Data, "{error}");
     assert_eq!(read_message(&mut reader).await.unwrap(), Some(ramp(700)));
+
+    let mut reader = MessageReader::new(stream.as_slice());
+    assert_eq!(reader.read().await.unwrap(), Some(ramp(600)));
+    assert_eq!(reader.read::<Tensor>().await.unwrap_err().category(), Category::Data);
+    assert_eq!(reader.read().await.unwrap(), Some(ramp(700)));
 
     let framed = FramedRead::new(stream.as_slice(), MessageCodec::<Tensor>::new());
     let read: Vec<_> = framed.map(|message| message.unwrap().ok()).collect().await;

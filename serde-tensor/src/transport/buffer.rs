@@ -13,7 +13,6 @@ use crate::decoder::Decoder;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::wire::frame::MAGIC;
-use crate::wire::to_u64;
 
 /// A buffer for [`Decoder::read_into`], to be used again and again: it grows to the longest message and keeps its memory.
 ///
@@ -60,12 +59,7 @@ impl MessageBuffer {
                 check_limit(header.frame_len, "", limits)?;
                 let memory = mem::take(&mut self.memory);
                 let mut frame = Incoming::open_in(memory, &header, &start, limits)?;
-                let missing = to_u64(frame.missing());
-                if let Err(error) = reader.take(missing).read_to_end(frame.buffer()) {
-                    self.memory = frame.into_buffer();
-                    return Err(error.into());
-                }
-                if let Err(error) = frame.check_whole() {
+                if let Err(error) = frame.fill(reader).and_then(|()| frame.check_whole()) {
                     self.memory = frame.into_buffer();
                     return Err(error);
                 }

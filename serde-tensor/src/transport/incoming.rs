@@ -1,5 +1,6 @@
 //! A frame that arrives in pieces, in the buffer that it will be decoded from. Does no I/O itself.
 
+use std::io::Read;
 use std::mem;
 use std::ops::Range;
 
@@ -44,6 +45,15 @@ impl Start {
     /// `Syntax` as soon as they cannot be the start of a frame, so that nobody waits for the rest of one.
     pub(super) fn advance(&mut self, by: usize) -> Result<Option<Header>> {
         self.there += by;
+        self.header()
+    }
+
+    /// The header, if it is whole.
+    ///
+    /// # Errors
+    ///
+    /// As [`advance`](Self::advance), again and again.
+    pub(super) fn header(&self) -> Result<Option<Header>> {
         let start = &self.bytes[..self.there];
         match start.first() {
             Some(&first) if first != MAGIC[0] => Err(Error::syntax(format!(
@@ -123,12 +133,33 @@ impl Incoming {
     }
 
     /// The buffer, to be appended to: no more than is [missing](Self::missing).
+    #[cfg(feature = "tokio")]
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
+    /// Reads what is missing, up to the end of the reader.
+    ///
+    /// # Errors
+    ///
+    /// `Io`, and as [`grow`](Self::grow).
+    pub(super) fn fill(&mut self, mut reader: impl Read) -> Result<()> {
+        while self.missing() > 0 {
+            self.grow(1)?;
+            // Within the room there is: where `read_to_end` finds no memory for more, it aborts.
+            let room = self.missing().min(self.buffer.capacity() - self.buffer.len());
+            if reader.by_ref().take(to_u64(room)).read_to_end(&mut self.buffer)? < room {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Makes room for `more` bytes, or for as many again as there are, but for no more than are missing.
-    #[cfg(any(feature = "axum", feature = "tokio"))]
+    ///
+    /// # Errors
+    ///
+    /// `Limit` where the memory ends. What is missing is then passed over, for the next message.
     pub(super) fn grow(&mut self, more: usize) -> Result<()> {
         if self.buffer.capacity() - self.buffer.len() >= more {
             return Ok(());

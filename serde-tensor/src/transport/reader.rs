@@ -74,7 +74,9 @@ pub(super) fn read_plain_into(buffer: &mut Vec<u8>, first: u8, reader: impl Read
 /// Reads the rest of a frame into a buffer in which its segments are aligned as the frame says.
 fn read_frame(first: u8, mut reader: impl Read, limits: &Limits) -> Result<Bytes> {
     let (start, header) = read_header(first, &mut reader)?;
-    read_rest(Incoming::open(&header, &start, limits)?, reader)
+    let mut frame = Incoming::open(&header, &start, limits)?;
+    frame.fill(reader)?;
+    frame.take()
 }
 
 /// Reads what follows the first byte of a frame's header.
@@ -94,13 +96,6 @@ pub(super) fn read_header(first: u8, reader: &mut impl Read) -> Result<(Start, H
             Err(error) => return Err(error.into()),
         }
     }
-}
-
-/// Reads what follows a frame's header.
-pub(super) fn read_rest(mut frame: Incoming, reader: impl Read) -> Result<Bytes> {
-    let missing = to_u64(frame.missing());
-    reader.take(missing).read_to_end(frame.buffer())?;
-    frame.take()
 }
 
 /// The frame behind `gap` bytes of `buffer`, moved if the buffer was, as it grew, to where that does not align it.

@@ -7,11 +7,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::incoming::{Incoming, behind_header, ended_passing_over};
-use super::reader::{first_byte, read_header, read_rest};
+use super::reader::{first_byte, read_header};
 use crate::TensorSerialize;
 use crate::decoder::Decoder;
 use crate::encoder::Encoder;
-use crate::error::Result;
+use crate::error::{Category, Result};
+use crate::wire::to_u64;
 
 /// Writes messages one after another, each as a frame.
 ///
@@ -111,24 +112,29 @@ impl<R: Read> MessageReader<R> {
     ///
     /// # Errors
     ///
-    /// See [`Category`](crate::Category). A message that was read and does not decode, and one above the limit, leave the reader at the
-    /// next; the bytes of the latter are passed over when that is read. After `Io`, `Eof` and bytes that are no frame there is no next.
+    /// See [`Category`]. A message that was read and does not decode leaves the reader at the next. So does one above [`Limits::message`](crate::Limits::message), of which the
+    /// error says both, and one for which there is no memory: the error comes at once, and what is left of the message is passed over when the
+    /// next is read, which takes as long as it takes to arrive. After `Io`, `Eof` and bytes that are no frame there is no next.
     pub fn read<T: DeserializeOwned>(&mut self) -> Result<Option<T>> {
         self.skip()?;
         let Some(first) = first_byte(&mut self.reader)? else {
             return Ok(None);
         };
         let (start, header) = read_header(first, &mut self.reader)?;
-        match Incoming::open(&header, &start, &self.decoder.options().limits) {
-            Ok(frame) => {
-                let frame = read_rest(frame, &mut self.reader)?;
-                self.decoder.from_bytes(frame).map(Some)
-            }
+        let mut frame = match Incoming::open(&header, &start, &self.decoder.options().limits) {
+            Ok(frame) => frame,
             Err(error) => {
                 self.skipped = behind_header(&header);
-                Err(error)
+                return Err(error);
             }
+        };
+        if let Err(error) = frame.fill(&mut self.reader) {
+            if error.category() == Category::Limit {
+                self.skipped = to_u64(frame.missing());
+            }
+            return Err(error);
         }
+        self.decoder.from_bytes(frame.take()?).map(Some)
     }
 
     /// Passes over what is left of a message that was too long.

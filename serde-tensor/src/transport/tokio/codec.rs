@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio_util::codec;
 
-use super::super::incoming::{Incoming, Start, behind_header, ended_passing_over};
+use super::arriving::Arriving;
 use crate::decoder::Decoder;
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
@@ -58,17 +58,8 @@ pub struct MessageCodec<Item, SinkItem = Item> {
     encoded: Vec<u8>,
     /// Whether what is to be written has the memory of a large message.
     lent: bool,
-    state: State,
+    state: Arriving,
     _types: PhantomData<fn(SinkItem) -> Item>,
-}
-
-/// What has arrived.
-#[derive(Debug)]
-enum State {
-    Start(Start),
-    Frame(Incoming),
-    /// So many bytes are left of a message that was too long.
-    PassingOver(u64),
 }
 
 impl<Item, SinkItem> MessageCodec<Item, SinkItem> {
@@ -84,7 +75,7 @@ impl<Item, SinkItem> MessageCodec<Item, SinkItem> {
             decoder,
             encoded: Vec::new(),
             lent: false,
-            state: State::Start(Start::new()),
+            state: Arriving::default(),
             _types: PhantomData,
         }
     }
@@ -134,42 +125,41 @@ impl<Item: DeserializeOwned, SinkItem> codec::Decoder for MessageCodec<Item, Sin
     fn decode(&mut self, arrived: &mut BytesMut) -> Result<Option<Result<Item>>> {
         loop {
             match &mut self.state {
-                State::Start(_) if arrived.is_empty() => return Ok(None),
-                State::Start(start) => {
+                Arriving::Start(_) if arrived.is_empty() => return Ok(None),
+                Arriving::Start(start) => {
                     let room = start.room();
                     let part = room.len().min(arrived.len());
                     arrived.copy_to_slice(&mut room[..part]);
                     let Some(header) = start.advance(part)? else {
                         return Ok(None);
                     };
-                    match Incoming::open(&header, start, &self.decoder.options().limits) {
-                        Ok(frame) => self.state = State::Frame(frame),
-                        Err(error) => {
-                            self.state = State::PassingOver(behind_header(&header));
-                            return Ok(Some(Err(error)));
-                        }
+                    if let Err(error) = self.state.open(&header, &self.decoder.options().limits) {
+                        return Ok(Some(Err(error)));
                     }
                 }
-                State::Frame(frame) => {
+                Arriving::Frame(frame) => {
                     let part = frame.missing().min(arrived.len());
-                    frame.put(&arrived[..part])?;
+                    if let Err(error) = frame.put(&arrived[..part]) {
+                        self.state.pass_over();
+                        return Ok(Some(Err(error)));
+                    }
                     arrived.advance(part);
                     if frame.missing() > 0 {
                         arrived.reserve(frame.missing().min(READ));
                         return Ok(None);
                     }
                     let frame = frame.take();
-                    self.state = State::Start(Start::new());
+                    self.state = Arriving::default();
                     return Ok(Some(frame.and_then(|frame| self.decoder.from_bytes(frame))));
                 }
-                State::PassingOver(left) => {
+                Arriving::PassingOver(left) => {
                     let part = usize::try_from(*left).unwrap_or(usize::MAX).min(arrived.len());
                     arrived.advance(part);
                     *left -= to_u64(part);
                     if *left > 0 {
                         return Ok(None);
                     }
-                    self.state = State::Start(Start::new());
+                    self.state = Arriving::default();
                 }
             }
         }
@@ -179,11 +169,6 @@ impl<Item: DeserializeOwned, SinkItem> codec::Decoder for MessageCodec<Item, Sin
         if let Some(message) = self.decode(arrived)? {
             return Ok(Some(message));
         }
-        match &self.state {
-            State::Start(start) if start.is_empty() => Ok(None),
-            State::Start(start) => Err(start.ended()),
-            State::Frame(frame) => Err(frame.ended()),
-            State::PassingOver(left) => Err(ended_passing_over(*left)),
-        }
+        self.state.ended().map(|()| None)
     }
 }
