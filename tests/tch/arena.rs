@@ -477,6 +477,12 @@ fn a_mapped_file_is_not_changed_by_training() {
         (bytes(&value.weight), bytes(&value.more[0]))
     );
 
+    // The map cannot grow, so libtorch gives the tensor sizes without memory.
+    let Mixed { mut weight, .. } = again;
+    assert!(weight.f_resize_([100_000_000]).is_err());
+    let error = super::send_error(weight);
+    assert!(error.to_string().contains("storage"), "{error}");
+
     // More than a message, less than one, and none.
     std::fs::write(&path, [message.as_slice(), &[0]].concat()).unwrap();
     let error = Decoder::new().from_memory::<Mixed>(map().unwrap()).unwrap_err();

@@ -209,3 +209,29 @@ fn a_small_message_cannot_ask_for_copies_without_end() {
     let error = serde_tensor::from_slice::<Many<Tensor>>(&message).unwrap_err();
     assert_eq!(error.category(), Category::Limit);
 }
+
+/// libtorch's `resize_` sets the sizes first, and leaves them so when it cannot get the memory.
+#[test]
+fn a_tensor_with_more_elements_than_memory_is_refused_and_not_read() {
+    let resized = |mut tensor: Tensor, size: &[i64]| {
+        assert!(tensor.f_resize_(size).is_err());
+        assert_eq!(tensor.size(), size);
+        tensor
+    };
+    let tensors = [
+        resized(iota(&[300]), &[1 << 50]),
+        resized(iota(&[300]).narrow(0, 100, 20), &[1 << 50]),
+        resized(iota(&[300]), &[1 << 25, 1 << 25]).set_requires_grad(true),
+        resized(iota(&[300]).to_kind(Kind::ComplexFloat), &[1 << 50]).conj(),
+    ];
+    for tensor in tensors {
+        let size = tensor.size();
+        let error = send_error(tensor);
+        assert_eq!(
+            (error.category(), error.path()),
+            (Category::Backend, Some("x")),
+            "{size:?}: {error}"
+        );
+        assert!(error.to_string().contains("storage"), "{error}");
+    }
+}

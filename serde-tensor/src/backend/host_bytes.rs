@@ -137,9 +137,10 @@ impl<'a> HostBytes<'a> {
     ///
     /// # Safety
     ///
-    /// When `address` returns a range, then until the next time that code of the backend's or of the user's runs on this thread, and
-    /// whatever safe code does on other threads, all bytes of the range are memory of this process that may be read; calls of the
-    /// `address` of other tensors meanwhile do not change that. The bytes themselves may change at any time.
+    /// When `address` returns a range, then until the next time that code of the backend's or of the user's runs on this thread, all bytes of
+    /// the range are memory of this process that may be read; calls of the `address` of other tensors meanwhile do not change that. The
+    /// bytes themselves may change at any time, by other threads too. That another thread frees or moves their memory need not be ruled
+    /// out where it would be a data race with every read of the tensor, those of its own library included.
     ///
     /// While nothing is done to the tensor or its memory, though, all of this holds for as long as the tensor is borrowed, the bytes do not
     /// change, and the `HostBytes` need not be kept.

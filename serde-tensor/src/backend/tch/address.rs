@@ -10,28 +10,30 @@ use std::ptr::NonNull;
 use ::tch::Tensor;
 
 use super::export::Sink;
+use super::storage;
 use crate::Result;
 use crate::backend::HostBytes;
 
-/// The bytes of `tensor`, which are `len` and lie on the host in one piece, from its first element on: copied by `copy`, or used
-/// where they are.
+/// The bytes of `tensor`, which are `len`, of elements of `element` bytes, and lie on the host in one piece, from its first element on: copied
+/// by `copy`, or used where they are.
 pub(super) fn addressed<'a, T: Deref<Target = Tensor> + Clone + 'a>(
     tensor: T,
+    element: usize,
     len: usize,
     copy: impl Fn(&Tensor, &mut Sink<'_>) -> Result<()> + 'a,
 ) -> HostBytes<'a> {
     let place = tensor.clone();
     let address = move || {
         let first = NonNull::new(place.data_ptr().cast::<u8>())?;
-        Some(NonNull::slice_from_raw_parts(first, len))
+        let there = storage::len_behind(&place, element) >= len;
+        there.then(|| NonNull::slice_from_raw_parts(first, len))
     };
-    // SAFETY: the tensor was found to be dense memory on the CPU (`Plain::of`) whose `len` bytes are in one piece (`Form`), and
-    // libtorch lets no dense tensor show more than its storage has (but for one whose `resize_` failed, since its memory cannot grow:
-    // that keeps the sizes, and every read of it, libtorch's own first, overruns). The closure holds the tensor, or an alias of its own that
-    // `set_data` and `resize_` on the original do not reach, and with it the storage; a storage that grows through another
-    // handle moves, and `data_ptr` says where it is now. All of these are calls into libtorch, which do not happen on this
-    // thread until the bytes were used. On another thread they would race with every read of the tensor, libtorch's own too.
-    // If nothing happens to the tensor while it is borrowed, its storage stays where it is for as long.
+    // SAFETY: the tensor was found to be dense memory on the CPU (`Plain::of`) whose `len` bytes are in one piece (`Form`), and that its
+    // storage has as many was seen just now. The closure holds the tensor, or an alias of its own that `set_data` and `resize_` on the
+    // original do not reach, and with it the storage; a storage that grows through another handle moves, and `data_ptr` says where it is
+    // now. All of these are calls into libtorch, which do not happen on this thread until the bytes were used. On another thread they
+    // would race with every read of the tensor, libtorch's own too, which is what the promise leaves out. If nothing happens to the
+    // tensor while it is borrowed, its storage stays where it is for as long.
     unsafe { HostBytes::addressed(move |sink| copy(&tensor, sink), address) }
 }
 

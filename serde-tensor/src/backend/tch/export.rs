@@ -128,7 +128,7 @@ impl<'t> Seen<'t> {
         let copy = self.copier();
         Ok(match self.form {
             Form::RowMajor | Form::Permuted if self.plain.device.is_cpu() => {
-                address::addressed(Rc::new(source), self.len, copy)
+                address::addressed(Rc::new(source), self.plain.element_size(), self.len, copy)
             }
             _ => HostBytes::copied(move |sink| copy(&source, sink)),
         })
@@ -138,7 +138,8 @@ impl<'t> Seen<'t> {
     fn at_hand(&self) -> Result<HostBytes<'t>> {
         match self.form {
             Form::RowMajor if self.len <= PIECE && self.len > 0 && self.plain.device.is_cpu() => {
-                Ok(address::addressed(self.tensor, self.len, self.copier()))
+                let element = self.plain.element_size();
+                Ok(address::addressed(self.tensor, element, self.len, self.copier()))
             }
             _ => self.kept(),
         }

@@ -15,8 +15,8 @@ impl Arena {
     ///
     /// The file's position does not matter and is not moved. On systems other than Linux the file is read instead.
     ///
-    /// Such tensors cannot be given more memory: libtorch's `resize_` to more fails, and leaves the tensor with sizes that it has no memory for, so
-    /// that reading it is undefined behaviour.
+    /// Such tensors cannot be given more memory: libtorch's `resize_` to more fails, and leaves the tensor with sizes that it has no memory for.
+    /// This crate refuses to send one; libtorch reads it all the same, and what lies behind its memory.
     ///
     /// ```no_run
     /// use serde_tensor::Decoder;

@@ -79,7 +79,7 @@
 // Which tensors can travel and what the others are: `plain`. libtorch's kinds, devices and strides: `kind`, `devices`,
 // `layout`. A tensor's description and its bytes: `export`. A tensor from what arrived, and what shares memory with it:
 // `import`, `segments`. Messages in libtorch's memory: `arena`, `mapped`, `buffer`. To and from devices: `transfer`, `staging`, `gather`. The
-// `unsafe` blocks: `address`, `memory`, `buffer`, `staging`.
+// `unsafe` blocks: `address`, `memory`, `buffer`, `staging`, `storage`.
 
 #[cfg(target_endian = "big")]
 compile_error!("serde-tensor's feature `tch` takes libtorch's memory for little-endian, which it is not on this host");
@@ -99,6 +99,7 @@ mod plain;
 mod segments;
 mod staging;
 mod state_dict;
+mod storage;
 #[cfg(test)]
 mod tests;
 mod transfer;

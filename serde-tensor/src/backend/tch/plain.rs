@@ -2,7 +2,7 @@
 
 use ::tch::{Kind, Tensor};
 
-use super::{Sizes, devices, fault, kind};
+use super::{Sizes, devices, fault, kind, storage};
 use crate::{DType, Device, Error, Result};
 
 /// A tensor that can travel, looked at once. Nothing was copied.
@@ -61,12 +61,33 @@ impl Plain {
             lazy: conjugate || negative,
             address: tensor.data_ptr().addr(),
         };
-        if plain.elements()? > 0 && plain.address == 0 {
+        let shown = plain.extent()?;
+        if shown > 0 && plain.address == 0 {
             return Err(Error::backend(format!(
                 "a tensor of {kind:?} that has no memory cannot travel"
             )));
         }
+        let there = storage::len_behind(tensor, plain.element_size());
+        if shown > there {
+            return Err(short(kind, shown, there));
+        }
         Ok(plain)
+    }
+
+    /// How many bytes there are from the first element's to the last one's, these included.
+    fn extent(&self) -> Result<usize> {
+        let elements = match &self.strides {
+            None => self.elements().ok(),
+            Some(_) if self.shape.contains(&0) => Some(0),
+            Some(strides) => {
+                let mut dims = self.shape.iter().zip(strides);
+                dims.try_fold(1usize, |extent, (dim, stride)| {
+                    extent.checked_add((dim - 1).checked_mul(*stride)?)
+                })
+            }
+        };
+        let extent = elements.and_then(|elements| elements.checked_mul(self.element_size()));
+        extent.ok_or_else(|| Error::backend("a tensor longer than the address space"))
     }
 
     /// How many elements it shows.
@@ -113,6 +134,13 @@ fn sizes(sizes: &[i64]) -> Result<Sizes> {
 fn quantised(kind: Kind) -> Error {
     Error::backend(format!(
         "a quantised tensor of {kind:?} cannot travel: send it dequantised, or its integers and its scales"
+    ))
+}
+
+#[cold]
+fn short(kind: Kind, shown: usize, there: usize) -> Error {
+    Error::backend(format!(
+        "a tensor of {kind:?} shows {shown} bytes where its storage has {there}, as one does whose `resize_` failed: it cannot travel"
     ))
 }
 
