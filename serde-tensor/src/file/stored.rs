@@ -18,6 +18,7 @@ use crate::transport::gap;
 use crate::wire::checksum::{self, crc32c};
 use crate::wire::frame::{self, Entry, MAGIC};
 use crate::wire::front::Front;
+use crate::wire::pages::expect_filling;
 use crate::wire::store::Store;
 use crate::wire::to_u64;
 
@@ -208,6 +209,7 @@ impl Opened {
         bytes
             .try_reserve_exact(wanted)
             .map_err(|_| Error::limit(format!("no memory for {len} bytes of a file")))?;
+        expect_filling(&mut bytes);
         let gap = gap(&bytes, align);
         bytes.resize(gap, 0);
         let mut reader = Reader {

@@ -5,13 +5,17 @@ use bytes::Bytes;
 use super::element::{Element, little_endian};
 use super::shape::reserved;
 use crate::error::Result;
+use crate::wire::pages::expect_filling;
 
 /// The strictest alignment an element type has.
 pub(crate) const MAX_ALIGN: usize = align_of::<u128>();
 
 /// A copy of `bytes` whose address is a multiple of `align` (at most that of `u128`).
 pub(crate) fn aligned_copy(bytes: &[u8], align: usize) -> Bytes {
-    aligned(bytes.to_vec(), align)
+    let mut copy = Vec::with_capacity(bytes.len());
+    expect_filling(&mut copy);
+    copy.extend_from_slice(bytes);
+    aligned(copy, align)
 }
 
 /// The vector's own memory where its address is a multiple of `align` (at most that of `u128`), else a copy.

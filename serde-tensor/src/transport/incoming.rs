@@ -10,6 +10,7 @@ use super::reader::{aligned_frame, check_limit, gap};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::wire::frame::{HEADER_LEN, Header, MAGIC};
+use crate::wire::pages::expect_filling;
 use crate::wire::to_u64;
 
 /// The start of a frame, up to the end of its header.
@@ -88,7 +89,12 @@ pub(super) struct Incoming {
     gap: usize,
     len: usize,
     align: usize,
+    /// Whether the system was told that the room will be filled.
+    expected: bool,
 }
+
+/// How much of a frame is read before the rest is believed to come: a page that the system gives may be as long.
+const BELIEVED: usize = 2 << 20;
 
 impl Incoming {
     /// Makes room for a frame, at most [`Limits::reserve`] of it, and puts its header there.
@@ -119,6 +125,7 @@ impl Incoming {
             gap,
             len,
             align,
+            expected: false,
         })
     }
 
@@ -130,6 +137,16 @@ impl Incoming {
     /// How many bytes are missing.
     pub(super) fn missing(&self) -> usize {
         self.len.saturating_sub(self.arrived())
+    }
+
+    /// Tells the system that the rest will come, once enough is there that this is more than a claim. Not where the buffer has yet to
+    /// grow: large pages are not moved as easily as small ones.
+    fn expect_rest(&mut self) {
+        let whole = self.buffer.capacity() >= self.gap + self.len;
+        if !self.expected && whole && self.arrived() >= BELIEVED {
+            self.expected = true;
+            expect_filling(&mut self.buffer);
+        }
     }
 
     /// The buffer, to be appended to: no more than is [missing](Self::missing).
@@ -147,7 +164,10 @@ impl Incoming {
         while self.missing() > 0 {
             self.grow(1)?;
             // Within the room there is: where `read_to_end` finds no memory for more, it aborts.
-            let room = self.missing().min(self.buffer.capacity() - self.buffer.len());
+            let mut room = self.missing().min(self.buffer.capacity() - self.buffer.len());
+            if self.arrived() < BELIEVED {
+                room = room.min(BELIEVED);
+            }
             if reader.by_ref().take(to_u64(room)).read_to_end(&mut self.buffer)? < room {
                 break;
             }
@@ -161,6 +181,7 @@ impl Incoming {
     ///
     /// `Limit` where the memory ends. What is missing is then passed over, for the next message.
     pub(super) fn grow(&mut self, more: usize) -> Result<()> {
+        self.expect_rest();
         if self.buffer.capacity() - self.buffer.len() >= more {
             return Ok(());
         }
@@ -240,4 +261,40 @@ pub(super) fn ended_passing_over(left: u64) -> Error {
 #[cold]
 fn no_memory(len: usize) -> Error {
     Error::limit(format!("no memory for a frame of {len} bytes")).at(8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Encoder, Tensor};
+
+    /// The start of a frame of 8 MiB, and what is behind its header.
+    fn frame() -> (Start, Header, Vec<u8>) {
+        let tensor = Tensor::from_vec(vec![7u8; 8 << 20], &[8 << 20]).unwrap();
+        let message = Encoder::new().to_vec(&tensor).unwrap();
+        let mut start = Start::new();
+        start.room().copy_from_slice(&message[..HEADER_LEN]);
+        let header = start.advance(HEADER_LEN).unwrap().unwrap();
+        (start, header, message[HEADER_LEN..].to_vec())
+    }
+
+    #[test]
+    fn the_system_hears_of_a_rest_that_is_more_than_a_claim() {
+        let (start, header, rest) = frame();
+        for (there, expected) in [(0, false), (BELIEVED / 2, false), (BELIEVED, true), (rest.len(), true)] {
+            let mut frame = Incoming::open(&header, &start, &Limits::default()).unwrap();
+            frame.fill(&rest[..there]).unwrap();
+            assert_eq!((frame.expected, frame.arrived()), (expected, HEADER_LEN + there));
+        }
+    }
+
+    #[test]
+    fn a_buffer_that_has_to_grow_is_not_asked_for_in_large_pages() {
+        let (start, header, rest) = frame();
+        let mut frame = Incoming::open(&header, &start, &Limits::default().reserve(3 << 20)).unwrap();
+        frame.fill(&rest[..BELIEVED]).unwrap();
+        assert!(!frame.expected);
+        frame.fill(&rest[BELIEVED..]).unwrap();
+        assert_eq!(frame.take().unwrap()[HEADER_LEN..], rest);
+    }
 }

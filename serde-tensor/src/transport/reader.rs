@@ -12,6 +12,7 @@ use crate::device::Report;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::wire::frame::{ALIGN_RANGE, Header, MAGIC};
+use crate::wire::pages::expect_filling;
 use crate::wire::to_u64;
 
 impl Decoder {
@@ -120,6 +121,7 @@ fn aligned<'p>(len: usize, parts: impl Iterator<Item = &'p [u8]>, align: usize) 
     buffer
         .try_reserve_exact(len.saturating_add(align))
         .map_err(|_| Error::limit(format!("no memory for a message of {len} bytes")))?;
+    expect_filling(&mut buffer);
     let gap = gap(&buffer, align);
     buffer.resize(gap, 0);
     parts.for_each(|part| buffer.extend_from_slice(part));

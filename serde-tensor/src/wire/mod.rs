@@ -8,6 +8,7 @@ pub(crate) mod chunk;
 pub(crate) mod descriptor;
 pub(crate) mod frame;
 pub(crate) mod front;
+pub(crate) mod pages;
 pub(crate) mod path;
 pub(crate) mod read;
 pub(crate) mod store;
