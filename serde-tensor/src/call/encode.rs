@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
 use super::effective;
@@ -165,11 +166,18 @@ pub(crate) struct Identity {
 }
 
 /// Which value a tensor is. A value borrowed for as long as a plan lives shares its key with no other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) address: usize,
     pub(crate) size: usize,
     pub(crate) type_name: &'static str,
+}
+
+impl Hash for Key {
+    /// Few values begin at the same address, and names are long.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.address.hash(state);
+    }
 }
 
 /// The place of a tensor's first byte. Tensors of one device and space whose ranges overlap share their data.

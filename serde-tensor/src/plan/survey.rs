@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::numbering::{Numbering, Place};
 use super::segment::{Piece, Segment};
 use crate::TensorSerialize;
+use crate::backend::HostBytes;
 use crate::call::encode::Key;
 use crate::device::Device;
 use crate::error::Result;
@@ -16,7 +17,8 @@ use crate::wire::to_u64;
 
 /// A tensor with bytes.
 struct Found<'a> {
-    tensor: Visited<'a>,
+    key: Key,
+    bytes: HostBytes<'a>,
     len: usize,
     /// Where its bytes are: device, space, first address, end.
     range: Option<(Device, u64, u64, u64)>,
@@ -26,18 +28,18 @@ struct Found<'a> {
 pub(super) fn survey<'a, T: ?Sized + TensorSerialize>(value: &'a T, options: &Options) -> Result<Numbering<'a>> {
     let mut found = Vec::new();
     let mut note = |tensor: Visited<'a>| {
-        // One that is at odds with itself is left to fail where it is serialized, which knows its path.
-        let Some(len) = tensor.consistent_len() else {
-            return Ok(());
-        };
-        // Empty tensors are always inline.
-        if len > 0 {
-            let device = tensor.description.device;
+        // One that is at odds with itself is left to fail where it is serialized, which knows its path. Empty ones are always inline.
+        if let Some(len) = tensor.consistent_len().filter(|len| *len > 0) {
             let range = tensor.description.storage.and_then(|storage| {
                 let end = storage.address.checked_add(to_u64(len))?;
-                Some((device, storage.space, storage.address, end))
+                Some((tensor.description.device, storage.space, storage.address, end))
             });
-            found.push(Found { tensor, len, range });
+            found.push(Found {
+                key: tensor.key,
+                bytes: tensor.bytes,
+                len,
+                range,
+            });
         }
         Ok(())
     };
@@ -50,31 +52,51 @@ pub(super) fn survey<'a, T: ?Sized + TensorSerialize>(value: &'a T, options: &Op
 }
 
 fn group<'a>(found: Vec<Found<'a>>, options: &Options) -> Numbering<'a> {
-    let mut places: HashMap<Key, SmallVec<[Place; 1]>> = HashMap::with_capacity(found.len());
+    let mut places: HashMap<Key, SmallVec<[Place; 1]>> = HashMap::new();
     let mut segments: Vec<Segment<'a>> = Vec::new();
-    let mut found = found.into_iter().peekable();
-    while let Some(first) = found.next() {
-        let mut end = first.range.map_or(0, |(.., end)| end);
-        let mut group = vec![first];
-        while let Some(next) = found.next_if(|next| overlaps(&group[0], end, next)) {
-            end = end.max(next.range.map_or(0, |(.., end)| end));
-            group.push(next);
-        }
-        if group.len() == 1 && group[0].len <= options.inline_limit {
+    let mut found = found.into_iter();
+    while let [first, ..] = found.as_slice() {
+        let count = overlapping(found.as_slice());
+        if count == 1 && first.len <= options.inline_limit {
+            found.next();
             continue;
         }
+        let group: SmallVec<[Found<'a>; 1]> = found.by_ref().take(count).collect();
         let index = segments.len();
-        let shown: Vec<Place> = group.iter().map(|found| found.place(&group[0], index)).collect();
-        let keys: Vec<Key> = group.iter().map(|found| found.tensor.key).collect();
+        let shown: SmallVec<[(Key, Place); 1]> = group
+            .iter()
+            .map(|found| (found.key, found.place(&group[0], index)))
+            .collect();
         // What fails to be copied is left to fail where it is serialized, which knows its path.
-        if let Ok(segment) = merge(group, options) {
+        if let Ok(segment) = merge(group, &shown, options) {
             segments.push(segment);
-            for (key, place) in keys.into_iter().zip(shown) {
+            for (key, place) in shown {
                 places.entry(key).or_default().push(place);
             }
         }
     }
     Numbering::new(places, segments)
+}
+
+/// How many tensors, from the first on, overlap in memory, each with one before it.
+fn overlapping(found: &[Found<'_>]) -> usize {
+    let Some(Found {
+        range: Some((device, space, _, end)),
+        ..
+    }) = found.first()
+    else {
+        return 1;
+    };
+    let mut end = *end;
+    let others = found[1..].iter().take_while(|next| match next.range {
+        Some((next_device, next_space, start, next_end)) => {
+            let overlaps = (next_device, next_space) == (*device, *space) && start < end;
+            end = end.max(next_end);
+            overlaps
+        }
+        None => false,
+    });
+    1 + others.count()
 }
 
 impl Found<'_> {
@@ -93,24 +115,13 @@ impl Found<'_> {
     }
 }
 
-/// Whether a tensor's range begins inside that of a group, which ends at `end`.
-fn overlaps(first: &Found<'_>, end: u64, next: &Found<'_>) -> bool {
-    match (first.range, next.range) {
-        (Some((device, space, ..)), Some((next_device, next_space, start, _))) => {
-            device == next_device && space == next_space && start < end
-        }
-        _ => false,
-    }
-}
-
 /// One segment of the bytes that a group of overlapping tensors shows, each byte once.
-fn merge<'a>(group: Vec<Found<'a>>, options: &Options) -> Result<Segment<'a>> {
-    let offsets: Vec<usize> = group.iter().map(|found| found.place(&group[0], 0).offset).collect();
+fn merge<'a>(group: SmallVec<[Found<'a>; 1]>, shown: &[(Key, Place)], options: &Options) -> Result<Segment<'a>> {
     let mut segment = Segment::new(0);
-    for (Found { tensor, len, .. }, offset) in group.into_iter().zip(offsets) {
-        let skip = segment.len.saturating_sub(offset);
+    for (Found { bytes, len, .. }, (_, place)) in group.into_iter().zip(shown) {
+        let skip = segment.len.saturating_sub(place.offset);
         if skip < len {
-            segment.pieces.push(Piece::of(tensor.bytes, len, skip, options)?);
+            segment.pieces.push(Piece::of(bytes, len, skip, options)?);
             segment.len += len - skip;
         }
     }
