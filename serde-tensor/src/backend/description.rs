@@ -5,7 +5,7 @@ use std::ops::Deref;
 use super::Storage;
 use crate::device::{Device, Pin};
 use crate::error::Result;
-use crate::tensor::{self, DType, Shape};
+use crate::tensor::{self, DType, Packed, Shape};
 use crate::wire::descriptor::{self, Fields, Short};
 
 /// What a tensor is: dtype, shape, strides, device.
@@ -19,7 +19,7 @@ use crate::wire::descriptor::{self, Fields, Short};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Description<'a> {
-    pub(crate) dtype: DType,
+    dtype: Packed,
     pub(crate) shape: Dims<'a>,
     pub(crate) strides: Option<Shape>,
     pub(crate) device: Device,
@@ -27,6 +27,15 @@ pub struct Description<'a> {
     /// The bytes are at hand, though the tensor counts as one of its device.
     pub(crate) on_host: bool,
     pub(crate) storage: Option<Storage>,
+}
+
+/// A tensor of the host's, row-major and without a gradient: the bytes are as many as dtype and shape ask for.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct AtHand<'a> {
+    pub(crate) dtype: Packed,
+    pub(crate) shape: &'a [usize],
+    pub(crate) bytes: &'a [u8],
 }
 
 /// A shape that the tensor has at hand, or that was put together to describe it.
@@ -52,7 +61,7 @@ impl<'a> Description<'a> {
     /// A row-major tensor on the CPU that does not require a gradient and shares its bytes with none.
     #[inline]
     pub fn new(dtype: DType, shape: &[usize]) -> Self {
-        Self::of(dtype, Dims::Owned(Shape::from_slice(shape)))
+        Self::of(Packed::of(dtype), Dims::Owned(Shape::from_slice(shape)))
     }
 
     /// The same, of a tensor that has its shape at hand: writing many small tensors is then faster.
@@ -73,11 +82,17 @@ impl<'a> Description<'a> {
     /// ```
     #[inline]
     pub fn borrowed(dtype: DType, shape: &'a [usize]) -> Self {
+        Self::packed(Packed::of(dtype), shape)
+    }
+
+    /// The same, of a dtype in one number.
+    #[inline]
+    pub(crate) fn packed(dtype: Packed, shape: &'a [usize]) -> Self {
         Self::of(dtype, Dims::Borrowed(shape))
     }
 
     #[inline]
-    fn of(dtype: DType, shape: Dims<'a>) -> Self {
+    fn of(dtype: Packed, shape: Dims<'a>) -> Self {
         Self {
             dtype,
             shape,
@@ -121,6 +136,10 @@ impl<'a> Description<'a> {
         self
     }
 
+    pub(crate) fn dtype(&self) -> DType {
+        self.dtype.dtype()
+    }
+
     /// Where the bytes are.
     #[inline]
     pub(crate) fn bytes_on(&self) -> Device {
@@ -130,7 +149,7 @@ impl<'a> Description<'a> {
     /// The description as it travels.
     pub(crate) fn fields(&self, pin: Pin) -> Fields {
         descriptor::fields(
-            self.dtype,
+            self.dtype.pair(),
             self.requires_grad,
             pin,
             self.device,
@@ -140,17 +159,26 @@ impl<'a> Description<'a> {
     }
 
     /// The description as it travels, if it is short.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn short(&self, pin: Pin) -> Option<Short> {
         if self.strides.is_some() {
             return None;
         }
-        Short::of(self.dtype, self.requires_grad, pin, self.device, &self.shape)
+        Short::of(self.dtype.pair(), self.requires_grad, pin, self.device, &self.shape)
     }
 
     /// The length of the data in bytes, after checking shape and strides.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn data_len(&self) -> Result<usize> {
-        tensor::data_len(self.dtype, &self.shape, self.strides.as_deref())
+        let [_, bits] = self.dtype.pair();
+        match tensor::quick_byte_len(bits, &self.shape) {
+            Some(len) if self.strides.is_none() => Ok(len),
+            _ => self.checked_data_len(),
+        }
+    }
+
+    #[cold]
+    fn checked_data_len(&self) -> Result<usize> {
+        tensor::data_len(self.dtype(), &self.shape, self.strides.as_deref())
     }
 }

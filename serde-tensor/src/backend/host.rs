@@ -5,7 +5,7 @@ use std::any::Any;
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Description, HostBytes, Import, Imported, Storage, TensorBackend};
+use super::{AtHand, Description, HostBytes, Import, Imported, Storage, TensorBackend};
 use crate::device::{Present, Transfer};
 use crate::error::{Error, Result};
 use crate::leaf::{self, TensorVisitor};
@@ -18,12 +18,21 @@ impl TensorBackend for Tensor {
 
     #[inline]
     fn describe(&self) -> Result<Description<'_>> {
-        Ok(Description::borrowed(self.dtype(), self.shape()).storage(storage(self.bytes())))
+        Ok(Description::packed(self.packed(), self.shape()).storage(storage(self.bytes())))
     }
 
     #[inline]
     fn host_bytes(&self) -> Result<HostBytes<'_>> {
         Ok(HostBytes::shared(self.as_shared()))
+    }
+
+    #[inline(always)]
+    fn at_hand(&self) -> Option<AtHand<'_>> {
+        Some(AtHand {
+            dtype: self.packed(),
+            shape: self.shape(),
+            bytes: self.bytes(),
+        })
     }
 
     #[inline]
@@ -44,12 +53,21 @@ crate::impl_tensor!(Tensor);
 impl leaf::Source for TensorView<'_> {
     #[inline]
     fn describe(&self) -> Result<Description<'_>> {
-        Ok(Description::borrowed(self.dtype(), self.shape()).storage(storage(self.bytes())))
+        Ok(Description::packed(self.packed(), self.shape()).storage(storage(self.bytes())))
     }
 
     #[inline]
     fn host_bytes(&self) -> Result<HostBytes<'_>> {
         Ok(HostBytes::borrowed(self.bytes()))
+    }
+
+    #[inline(always)]
+    fn at_hand(&self) -> Option<AtHand<'_>> {
+        Some(AtHand {
+            dtype: self.packed(),
+            shape: self.shape(),
+            bytes: self.bytes(),
+        })
     }
 
     // Nothing can keep borrowed bytes alive: only a plan, which borrows them too, ties views.

@@ -11,6 +11,8 @@ mod memory;
 #[cfg(feature = "tch")]
 pub mod tch;
 
+#[doc(hidden)]
+pub use description::AtHand;
 pub use description::Description;
 pub use host_bytes::HostBytes;
 pub use import::{Import, Imported, Segment};
@@ -82,6 +84,13 @@ pub trait TensorBackend: Sized {
     #[inline]
     fn export(&self) -> Result<(Description<'_>, HostBytes<'_>)> {
         Ok((self.describe()?, self.host_bytes()?))
+    }
+
+    /// What and where a tensor of this crate's own is, for which the way through [`describe`](Self::describe) is long.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn at_hand(&self) -> Option<AtHand<'_>> {
+        None
     }
 
     /// Makes a tensor on [`Import::device`].

@@ -9,7 +9,7 @@ use super::effective;
 use crate::backend::Unmodified;
 use crate::device::{Device, FieldDevice, Pin, Site};
 use crate::error::{Error, Result};
-use crate::wire::descriptor::{Short, ShortCell};
+use crate::wire::descriptor::Short;
 
 thread_local! {
     static STACK: RefCell<Stack> = const { RefCell::new(Stack { sites: Vec::new(), calls: Vec::new(), next: 0 }) };
@@ -20,7 +20,8 @@ thread_local! {
     static ASKED: Cell<Option<Ask>> = const { Cell::new(None) };
     static LIMIT: Cell<usize> = const { Cell::new(0) };
     static UNMODIFIED: Cell<Option<Unmodified>> = const { Cell::new(None) };
-    static SHORT: ShortCell = const { ShortCell::new() };
+    static SHORT: Cell<u64> = const { Cell::new(0) };
+    static SHORT_DIMS: Cell<u64> = const { Cell::new(0) };
     static IDENTITY: Cell<Option<Identity>> = const { Cell::new(None) };
     static KEPT: Cell<bool> = const { Cell::new(false) };
     static OWNER: Cell<Option<Box<dyn Any>>> = const { Cell::new(None) };
@@ -122,7 +123,7 @@ pub(crate) fn in_field<R>(site: &'static Site, write: impl FnOnce() -> R) -> R {
 /// # Errors
 ///
 /// While the thread ends and what it knew of its calls is gone.
-#[inline]
+#[inline(always)]
 pub(crate) fn pin() -> Result<Pin> {
     PIN.get()
         .ok_or_else(|| Error::data("a tensor cannot be encoded while its thread ends"))
@@ -209,7 +210,7 @@ pub(crate) struct Offer {
 
 impl Offer {
     /// Makes the offer. The tensor takes it up at once, before any other code can run, or it is withdrawn with the result.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn make(self) -> Standing {
         LIMIT.set(self.limit);
         UNMODIFIED.set(self.unmodified);
@@ -218,22 +219,36 @@ impl Offer {
     }
 }
 
-/// An offer that was made.
+/// An offer that was made. It is withdrawn when it is dropped, or at once by [`withdraw`](Self::withdraw).
 pub(crate) struct Standing(());
 
+impl Standing {
+    #[inline(always)]
+    pub(crate) fn withdraw(self) {
+        withdraw();
+        std::mem::forget(self);
+    }
+}
+
 impl Drop for Standing {
-    #[inline]
     fn drop(&mut self) {
-        ASKED.set(None);
-        SHORT.with(ShortCell::take);
-        IDENTITY.set(None);
+        withdraw();
+    }
+}
+
+#[inline(always)]
+fn withdraw() {
+    ASKED.set(None);
+    SHORT.set(0);
+    IDENTITY.set(None);
+    if KEPT.get() {
         // Bound, so that it is dropped when nothing of this module is in use.
         let _unclaimed = take_owner();
     }
 }
 
 /// The tensor's side: takes the offer up.
-#[inline]
+#[inline(always)]
 pub(crate) fn take_offer() -> Option<Offer> {
     let ask = ASKED.take()?;
     Some(Offer {
@@ -244,9 +259,11 @@ pub(crate) fn take_offer() -> Option<Offer> {
 }
 
 /// The whole answer of a tensor that was asked for no more; its bytes follow at once and alone.
-#[inline]
+#[inline(always)]
 pub(crate) fn describe_short(short: Short) {
-    SHORT.with(|cell| cell.set(short));
+    let [head, dims] = short.to_words();
+    SHORT.set(head);
+    SHORT_DIMS.set(dims);
 }
 
 /// The tensor's answer to an offer it took.
@@ -263,9 +280,9 @@ pub(crate) fn keep(owner: Box<dyn Any>) {
 }
 
 /// The serializer's side: the answer that is a description alone.
-#[inline]
+#[inline(always)]
 pub(crate) fn take_short() -> Option<Short> {
-    SHORT.with(ShortCell::take)
+    Short::from_words([SHORT.take(), SHORT_DIMS.get()])
 }
 
 /// The answer of a tensor that was asked for more.
@@ -275,7 +292,7 @@ pub(crate) fn take_identity() -> Option<Identity> {
 }
 
 /// What came with it.
-#[inline]
+#[inline(never)]
 pub(crate) fn take_owner() -> Option<Box<dyn Any>> {
     if !KEPT.take() {
         return None;

@@ -133,6 +133,7 @@ impl Device {
     }
 
     /// This device as a `DLPack` pair of `DLDeviceType` and index.
+    #[inline]
     pub const fn dlpack(self) -> (u8, u64) {
         match self {
             Self::Cpu => (dlpack::CPU, 0),

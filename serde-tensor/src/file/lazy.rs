@@ -75,7 +75,7 @@ impl<T: TensorBackend> Lazy<T> {
         Ok(Self {
             len: description.data_len()?,
             descriptor: Descriptor {
-                dtype: description.dtype,
+                dtype: description.dtype(),
                 requires_grad: description.requires_grad,
                 pin: Pin::None,
                 device: description.device,

@@ -32,8 +32,8 @@ pub(super) fn serialize<S: Serializer>(
     len: usize,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
+    let dtype = description.dtype();
     let &Description {
-        dtype,
         requires_grad,
         device,
         ref shape,

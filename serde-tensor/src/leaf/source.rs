@@ -2,7 +2,7 @@
 
 use std::any::{Any, type_name, type_name_of_val};
 
-use crate::backend::{Description, HostBytes, TensorBackend};
+use crate::backend::{AtHand, Description, HostBytes, TensorBackend};
 use crate::call::encode::Key;
 use crate::error::Result;
 use crate::tensor::Element;
@@ -17,6 +17,12 @@ pub(crate) trait Source {
     #[inline]
     fn export(&self) -> Result<(Description<'_>, HostBytes<'_>)> {
         Ok((self.describe()?, self.host_bytes()?))
+    }
+
+    /// A tensor of the host's, row-major and without a gradient, where no call to its backend is needed to know it.
+    #[inline(always)]
+    fn at_hand(&self) -> Option<AtHand<'_>> {
+        None
     }
 
     /// Which value this is.
@@ -51,6 +57,11 @@ impl<T: TensorBackend> Source for Backend<'_, T> {
 
     fn keep_alive(&self) -> Option<Box<dyn Any>> {
         self.0.keep_alive()
+    }
+
+    #[inline(always)]
+    fn at_hand(&self) -> Option<AtHand<'_>> {
+        self.0.at_hand()
     }
 
     #[inline]

@@ -198,6 +198,12 @@ impl<M: Mode> ser::SerializeMap for Compound<'_, '_, M> {
     }
 
     #[inline(always)]
+    fn serialize_entry<K: ?Sized + Serialize, V: ?Sized + Serialize>(&mut self, key: &K, value: &V) -> Result<()> {
+        self.serialize_key(key)?;
+        self.serialize_value(value)
+    }
+
+    #[inline(always)]
     fn end(self) -> Result<()> {
         self.close()
     }

@@ -9,6 +9,12 @@ use crate::wire::descriptor::Fields;
 
 /// Takes what a [`Narrow`] serializer is given; whatever it does not take is an error.
 pub(super) trait Parts: Sized {
+    /// Takes the elements of a tuple or sequence.
+    type Row: Row;
+
+    /// The start of a tuple or sequence.
+    fn row(self) -> Result<Self::Row>;
+
     fn bytes(self, bytes: &[u8]) -> Result<()> {
         let _ = bytes;
         Err(unexpected())
@@ -18,16 +24,24 @@ pub(super) trait Parts: Sized {
         let _ = n;
         Err(unexpected())
     }
+}
 
-    /// The next element of a tuple or sequence.
-    fn element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
-        let _ = value;
-        Err(unexpected())
+/// Takes the elements of a tuple or sequence.
+pub(super) trait Row {
+    fn element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()>;
+    fn end(self) -> Result<()>;
+}
+
+/// What is never begun.
+pub(super) enum NoRow {}
+
+impl Row for NoRow {
+    fn element<T: ?Sized + Serialize>(&mut self, _: &T) -> Result<()> {
+        match *self {}
     }
 
-    /// The end of a tuple or sequence.
     fn end(self) -> Result<()> {
-        Err(unexpected())
+        match self {}
     }
 }
 
@@ -58,11 +72,19 @@ impl Sink for Buffer {
 pub(super) struct Append<'o, O>(pub(super) &'o mut O);
 
 impl<O: Sink> Parts for Append<'_, O> {
+    type Row = Self;
+
+    fn row(self) -> Result<Self> {
+        Ok(self)
+    }
+
     fn bytes(self, bytes: &[u8]) -> Result<()> {
         self.0.append(bytes);
         Ok(())
     }
+}
 
+impl<O: Sink> Row for Append<'_, O> {
     fn element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
         value.serialize(Narrow(Append(self.0)))
     }
@@ -75,11 +97,11 @@ impl<O: Sink> Parts for Append<'_, O> {
 pub(super) struct Narrow<P>(pub(super) P);
 
 #[cold]
-fn unexpected() -> Error {
+pub(super) fn unexpected() -> Error {
     Error::data("a newtype struct with the name of a tensor or extension value does not hold one")
 }
 
-impl<P: Parts> SerializeSeq for Narrow<P> {
+impl<R: Row> SerializeSeq for Narrow<R> {
     type Ok = ();
     type Error = Error;
 
@@ -92,7 +114,7 @@ impl<P: Parts> SerializeSeq for Narrow<P> {
     }
 }
 
-impl<P: Parts> SerializeTuple for Narrow<P> {
+impl<R: Row> SerializeTuple for Narrow<R> {
     type Ok = ();
     type Error = Error;
 
@@ -117,8 +139,8 @@ macro_rules! refuse {
 impl<P: Parts> ser::Serializer for Narrow<P> {
     type Ok = ();
     type Error = Error;
-    type SerializeSeq = Self;
-    type SerializeTuple = Self;
+    type SerializeSeq = Narrow<P::Row>;
+    type SerializeTuple = Narrow<P::Row>;
     type SerializeTupleStruct = Impossible<(), Error>;
     type SerializeTupleVariant = Impossible<(), Error>;
     type SerializeMap = Impossible<(), Error>;
@@ -129,7 +151,7 @@ impl<P: Parts> ser::Serializer for Narrow<P> {
         false
     }
 
-    #[inline]
+    #[inline(always)]
     fn serialize_bytes(self, bytes: &[u8]) -> Result<()> {
         self.0.bytes(bytes)
     }
@@ -138,12 +160,12 @@ impl<P: Parts> ser::Serializer for Narrow<P> {
         self.0.integer(n)
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self> {
-        Ok(self)
+    fn serialize_seq(self, _: Option<usize>) -> Result<Narrow<P::Row>> {
+        self.0.row().map(Narrow)
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Self> {
-        Ok(self)
+    fn serialize_tuple(self, _: usize) -> Result<Narrow<P::Row>> {
+        self.0.row().map(Narrow)
     }
 
     fn serialize_newtype_struct<T: ?Sized + Serialize>(self, _: &'static str, value: &T) -> Result<()> {

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::narrow::{Append, Narrow, Parts};
+use super::narrow::{Append, Narrow, NoRow, Parts, Row, unexpected};
 use super::single::no_memory;
 use super::{Segments, State};
 use crate::call::encode::{self, Ask, Identity, Offer};
 use crate::device::{Device, DeviceCopies, warn};
 use crate::error::{Error, Result};
 use crate::leaf::ByteString;
-use crate::wire::descriptor::{self, Descriptor, Fields};
+use crate::wire::descriptor::{self, Descriptor, Fields, Short};
 use crate::wire::{self, path, to_u64, write};
 
 impl State<'_> {
@@ -29,12 +29,8 @@ impl State<'_> {
         let unmodified = self.options.unmodified;
         let offer = Offer { ask, limit, unmodified };
         let offer = offer.make();
-        let written = payload.serialize(Narrow(TensorParts {
-            serializer: self,
-            fields: Fields::new(),
-            part: 0,
-        }));
-        drop(offer);
+        let written = payload.serialize(Narrow(Payload(self)));
+        offer.withdraw();
         match written {
             Ok(()) => Ok(()),
             Err(error) => Err(self.withdraw(start, error)),
@@ -58,15 +54,15 @@ impl State<'_> {
     }
 
     /// Writes a tensor whose bytes are at hand.
-    #[inline]
+    #[inline(always)]
     fn write_lent(&mut self, data: &[u8]) -> Result<()> {
         let Some(short) = encode::take_short() else {
             return self.write_identified(data);
         };
-        descriptor::write_short(&mut self.body, short, data.len())?;
-        self.body.try_reserve(data.len()).ok_or_else(|| no_memory(data.len()))?;
-        self.body.put_short(data);
-        Ok(())
+        // A slice takes at most half of the address space, so this does not overflow.
+        let room = self.body.try_reserve(Short::MOST + data.len());
+        room.ok_or_else(|| no_memory(data.len()))?;
+        descriptor::write_short(&mut self.body, short, data)
     }
 
     #[inline(never)]
@@ -161,20 +157,35 @@ impl State<'_> {
     }
 }
 
+/// A tensor: its data alone, or a row of two parts.
+struct Payload<'s, 'p>(&'s mut State<'p>);
+
 /// A description, then data.
-struct TensorParts<'s, 'p> {
+struct TensorRow<'s, 'p> {
     serializer: &'s mut State<'p>,
     fields: Fields,
     part: u8,
 }
 
-impl Parts for TensorParts<'_, '_> {
+impl<'s, 'p> Parts for Payload<'s, 'p> {
+    type Row = TensorRow<'s, 'p>;
+
     /// Data alone: the tensor is this crate's, and took up the offer.
-    #[inline]
+    #[inline(always)]
     fn bytes(self, data: &[u8]) -> Result<()> {
-        self.serializer.write_lent(data)
+        self.0.write_lent(data)
     }
 
+    fn row(self) -> Result<TensorRow<'s, 'p>> {
+        Ok(TensorRow {
+            serializer: self.0,
+            fields: Fields::new(),
+            part: 0,
+        })
+    }
+}
+
+impl Row for TensorRow<'_, '_> {
     fn element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
         self.part = self.part.saturating_add(1);
         match self.part {
@@ -205,6 +216,14 @@ struct ExtParts<'s, 'p> {
 }
 
 impl Parts for ExtParts<'_, '_> {
+    type Row = Self;
+
+    fn row(self) -> Result<Self> {
+        Ok(self)
+    }
+}
+
+impl Row for ExtParts<'_, '_> {
     fn element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
         match self.tag {
             None => {
@@ -233,6 +252,12 @@ impl Parts for ExtParts<'_, '_> {
 struct Tag<'t>(&'t mut i8);
 
 impl Parts for Tag<'_> {
+    type Row = NoRow;
+
+    fn row(self) -> Result<NoRow> {
+        Err(unexpected())
+    }
+
     fn integer(self, n: i8) -> Result<()> {
         *self.0 = n;
         Ok(())

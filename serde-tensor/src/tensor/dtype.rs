@@ -1,5 +1,6 @@
 //! The type of a tensor's elements.
 
+use std::fmt;
 use std::mem::align_of;
 
 /// A row a dtype: documentation, variant, name, `DLPack` code, bits, alignment of the Rust type.
@@ -165,18 +166,30 @@ pub struct OtherDType {
 /// A dtype in one number, as tensors hold it. The enum has three bytes, which are moved one after another: in a tensor that was just made
 /// they would have to arrive in memory before it could be moved on.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Packed(u16);
+pub(crate) struct Packed(u16);
 
 impl Packed {
     #[inline]
-    pub(super) const fn of(dtype: DType) -> Self {
+    pub(crate) const fn of(dtype: DType) -> Self {
         Self(u16::from_le_bytes([dtype.code(), dtype.bits()]))
     }
 
     #[inline]
-    pub(super) const fn dtype(self) -> DType {
-        let [code, bits] = self.0.to_le_bytes();
+    pub(crate) const fn dtype(self) -> DType {
+        let [code, bits] = self.pair();
         DType::of_pair(code, bits)
+    }
+
+    /// `DLPack`'s code and number of bits.
+    #[inline]
+    pub(crate) const fn pair(self) -> [u8; 2] {
+        self.0.to_le_bytes()
+    }
+}
+
+impl fmt::Debug for Packed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.dtype().fmt(f)
     }
 }
 

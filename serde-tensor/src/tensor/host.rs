@@ -159,6 +159,12 @@ impl Tensor {
         }
     }
 
+    /// The same, in one number.
+    #[inline]
+    pub(crate) fn packed(&self) -> Packed {
+        self.dtype
+    }
+
     /// The type of the elements.
     #[inline]
     pub fn dtype(&self) -> DType {

@@ -32,6 +32,7 @@ pub use view::TensorView;
 
 pub(crate) use buffer::{MAX_ALIGN, aligned, aligned_copy, is_aligned};
 pub(crate) use compact::compact;
+pub(crate) use dtype::Packed;
 pub(crate) use element::{elements_to_vec, little_endian};
 pub(crate) use number::Number;
-pub(crate) use shape::{Shape, byte_len, check_bool, data_len, is_row_major, no_bool, not_bool};
+pub(crate) use shape::{Shape, byte_len, check_bool, data_len, is_row_major, no_bool, not_bool, quick_byte_len};

@@ -26,6 +26,14 @@ pub(crate) fn byte_len(dtype: DType, shape: &[usize]) -> Result<usize> {
     bytes_of(dtype, element_count(shape)?).ok_or_else(|| too_large(shape))
 }
 
+/// [`byte_len`] of elements of whole bytes, where no product on the way exceeds the address space.
+#[inline(always)]
+pub(crate) fn quick_byte_len(bits: u8, shape: &[usize]) -> Option<usize> {
+    let whole = bits.is_multiple_of(8).then_some(usize::from(bits / 8));
+    let len = shape.iter().try_fold(whole?, |len, &dim| len.checked_mul(dim));
+    len.filter(|&len| isize::try_from(len).is_ok())
+}
+
 /// The length of strided data: `ceil((1 + sum((dim - 1) * stride)) * bits / 8)`, or 0 when any dim is 0.
 ///
 /// Says nothing of whether the strides are acceptable; see [`check_strides`].
@@ -204,6 +212,12 @@ mod tests {
         // The product in bits overflows; the length in bytes does not.
         assert_eq!(byte_len(DType::F64, &[1 << 59]).unwrap(), 1 << 62);
         assert!(byte_len(DType::F64, &[1 << 60]).is_err());
+        assert_eq!(quick_byte_len(64, &[1 << 59]), Some(1 << 62));
+        assert_eq!(quick_byte_len(64, &[1 << 60]), None);
+        assert_eq!(quick_byte_len(4, &[3]), None);
+        assert_eq!(quick_byte_len(16, &[2, 3]), Some(12));
+        assert_eq!(quick_byte_len(32, &[]), Some(4));
+        assert_eq!(quick_byte_len(32, &[3, 0]), Some(0));
         assert!(byte_len(DType::U8, &[1 << 63]).is_err());
         assert_eq!(byte_len(DType::F4E2M1Fn, &[1 << 63]).unwrap(), 1 << 62);
     }

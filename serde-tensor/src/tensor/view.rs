@@ -54,6 +54,12 @@ impl<'a> TensorView<'a> {
         }
     }
 
+    /// The same, in one number.
+    #[inline]
+    pub(crate) fn packed(&self) -> Packed {
+        self.dtype
+    }
+
     /// The type of the elements.
     #[inline]
     pub fn dtype(&self) -> DType {

@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 
 use serde::de::{MapAccess, Visitor};
+use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::deserialize::{TensorDeserialize, Unmarked};
@@ -24,7 +25,11 @@ macro_rules! maps {
             }
 
             fn serialize_tensors<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_map(self.iter().map(|(key, value)| (key, Marked(value))))
+                let mut map = serializer.serialize_map(Some(self.len()))?;
+                for (key, value) in self {
+                    map.serialize_entry(key, &Marked(value))?;
+                }
+                map.end()
             }
 
             fn visit_tensors<'a>(&'a self, visitor: &mut TensorVisitor<'a, '_>) -> crate::Result<()> {

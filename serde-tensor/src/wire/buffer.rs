@@ -102,6 +102,30 @@ impl Buffer {
         }
     }
 
+    /// Appends the first `used` bytes of a header of a few words, each stored by itself, and bytes behind it.
+    #[inline(always)]
+    pub(crate) fn put_words<const N: usize>(&mut self, header: [u64; N], used: usize, bytes: &[u8]) {
+        debug_assert!(used <= 8 * N, "an item is longer than its window");
+        let used = used.min(8 * N);
+        let end = self.end(8 * N + bytes.len());
+        for (at, word) in header.into_iter().enumerate() {
+            // SAFETY: there is room for all of the header's words.
+            unsafe {
+                end.place
+                    .add(8 * at)
+                    .cast::<[u8; 8]>()
+                    .write_unaligned(word.to_le_bytes());
+            };
+        }
+        // SAFETY: as in `put_headed`.
+        unsafe {
+            end.place
+                .add(used)
+                .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            self.count(end, used + bytes.len());
+        }
+    }
+
     /// Appends bytes that are usually few.
     #[inline(always)]
     pub(crate) fn put_short(&mut self, bytes: &[u8]) {
@@ -115,11 +139,19 @@ impl Buffer {
     }
 
     /// Makes room for `more` bytes, or says that there is no memory for them.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn try_reserve(&mut self, more: usize) -> Option<()> {
-        if self.room >= more {
-            return Some(());
+        if self.room < more {
+            self.try_grow(more)?;
         }
+        // SAFETY: that was seen, or `try_grow` made room.
+        unsafe { assert_unchecked(self.room >= more) };
+        Some(())
+    }
+
+    #[cold]
+    #[inline]
+    fn try_grow(&mut self, more: usize) -> Option<()> {
         self.with_vec(|bytes| bytes.try_reserve(more.checked_add(SLACK)?).ok())
     }
 
@@ -248,25 +280,31 @@ mod tests {
         let mut expected = Vec::new();
         for round in 0..3000usize {
             let byte = u8::try_from(round % 251).unwrap();
-            let written: &[u8] = match round % 7 {
+            let words: Vec<u8> = (0..16).chain([byte; 3]).collect();
+            let written: &[u8] = match round % 8 {
                 0 => &[byte],
                 1 => &[byte, 1],
                 2 => &[byte, 7, 8],
                 3 => &[0xd9, byte, 9],
                 4 => &[byte; 40],
                 5 => &[byte; 3],
-                _ => &[byte; 2],
+                6 => &[byte; 2],
+                _ => &words[3..],
             };
-            match round % 7 {
+            match round % 8 {
                 0 => buffer.push(byte),
                 1 => buffer.put([byte, 1, 2, 3], 2),
                 2 => buffer.put_marked(byte, [7, 8, 0, 0], 2),
                 3 => buffer.put_headed([0xd9, byte, 0], 2, &[9]),
                 4 => buffer.put_short(written),
                 5 => buffer.extend_from_slice(written),
-                _ => {
+                6 => {
                     buffer.ensure(round);
                     buffer.put_headed([0; 2], 0, written);
+                }
+                _ => {
+                    let word = |at: usize| u64::from_le_bytes(words[at..at + 8].try_into().unwrap());
+                    buffer.put_words([word(3), word(11)], 13, &words[16..]);
                 }
             }
             expected.extend_from_slice(written);

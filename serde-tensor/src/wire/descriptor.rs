@@ -5,8 +5,6 @@
 //!         └──────────────────────────── the fields, which also travel under other formats ──────────────────┘
 //! ```
 
-use std::cell::Cell;
-
 use smallvec::SmallVec;
 
 use super::buffer::Buffer;
@@ -45,102 +43,95 @@ pub(crate) enum Place<'de> {
     Segment { index: u64, offset: u64 },
 }
 
-/// The start of the payload of most tensors: the form and the fields of one without strides, in up to 16 bytes.
+/// The start of the payload of most tensors: the form and the fields of one without strides, whose device has a small index and whose
+/// dims take up to 8 bytes.
 ///
 /// It is put together in two registers and stored as two words. Bytes that were stored one by one would have to arrive in memory
 /// before they could be copied on together, which takes longer than to write them.
 #[derive(Clone, Copy)]
 pub(crate) struct Short {
-    /// The first byte is the lowest of the first word.
-    low: u64,
-    high: u64,
-    len: usize,
+    /// All up to the rank, in [`HEAD`](Self::HEAD) bytes, the first of them lowest; in the byte behind them, how many the dims take.
+    head: u64,
+    dims: u64,
 }
 
 impl Short {
-    /// The form of inline data and the fields; `None` where they take more bytes than there are.
-    #[inline]
-    pub(crate) fn of(dtype: DType, requires_grad: bool, pin: Pin, device: Device, shape: &[usize]) -> Option<Self> {
+    /// How many bytes there are before the dims.
+    const HEAD: usize = 7;
+
+    /// The most bytes that [`write_short`] makes use of, the data left out.
+    pub(crate) const MOST: usize = 6 + 3 * 8;
+
+    /// The form of inline data and the fields; `None` where they do not have that form.
+    #[inline(always)]
+    pub(crate) fn of(
+        [code, bits]: [u8; 2],
+        requires_grad: bool,
+        pin: Pin,
+        device: Device,
+        shape: &[usize],
+    ) -> Option<Self> {
         let (device_type, device_index) = device.dlpack();
+        let small = |n: u64| u8::try_from(n).ok().filter(|&n| n < 0x80);
+        let (device_index, rank) = (small(device_index)?, small(to_u64(shape.len()))?);
         let flags = (u8::from(requires_grad) * REQUIRES_GRAD) | (pin_bits(pin) << PIN_SHIFT);
-        let head = u64::from_le_bytes([INLINE, dtype.code(), dtype.bits(), flags, device_type, 0, 0, 0]);
-        let mut short = Self {
-            low: head,
-            high: 0,
-            len: 5,
-        };
-        short.push(device_index)?;
-        short.push(to_u64(shape.len()))?;
+        let (mut dims, mut shift) = (0u64, 0u32);
         for &dim in shape {
-            short.push(to_u64(dim))?;
+            let mut n = to_u64(dim);
+            while n >= 0x80 {
+                dims |= (n & 0x7f | 0x80).checked_shl(shift)?;
+                shift += 8;
+                n >>= 7;
+            }
+            dims |= n.checked_shl(shift)?;
+            shift += 8;
         }
-        Some(short)
+        let head = [INLINE, code, bits, flags, device_type, device_index, rank, 0];
+        Some(Self {
+            head: u64::from_le_bytes(head) | u64::from(shift / 8) << 56,
+            dims,
+        })
     }
 
-    /// Appends a number.
-    #[inline]
-    fn push(&mut self, mut n: u64) -> Option<()> {
-        loop {
-            let more = u64::from(n >= 0x80) << 7;
-            let byte = (n & 0x7f | more) << (self.len % 8 * 8);
-            match self.len {
-                0..8 => self.low |= byte,
-                8..16 => self.high |= byte,
-                _ => return None,
-            }
-            self.len += 1;
-            n >>= 7;
-            if more == 0 {
-                return Some(());
-            }
+    /// How many bytes the dims take.
+    #[inline(always)]
+    fn dims_len(self) -> usize {
+        let [.., used] = self.head.to_le_bytes();
+        used.into()
+    }
+
+    /// The words with 0 for what is not written.
+    #[inline(always)]
+    fn without_len(self) -> Self {
+        Self {
+            head: self.head << 8 >> 8,
+            dims: self.dims,
         }
     }
 
     /// The fields alone.
     pub(crate) fn fields(self) -> Fields {
-        let bytes = [self.low, self.high].map(u64::to_le_bytes);
-        Fields::from_slice(&bytes.as_flattened()[1..self.len])
-    }
-}
-
-/// A place for a [`Short`], a word at a time.
-pub(crate) struct ShortCell {
-    low: Cell<u64>,
-    high: Cell<u64>,
-    /// 0 where there is none.
-    len: Cell<usize>,
-}
-
-impl ShortCell {
-    pub(crate) const fn new() -> Self {
-        Self {
-            low: Cell::new(0),
-            high: Cell::new(0),
-            len: Cell::new(0),
-        }
+        let mut fields = Fields::from_slice(&self.head.to_le_bytes()[1..Self::HEAD]);
+        fields.extend_from_slice(&self.dims.to_le_bytes()[..self.dims_len()]);
+        fields
     }
 
-    #[inline]
-    pub(crate) fn set(&self, short: Short) {
-        self.low.set(short.low);
-        self.high.set(short.high);
-        self.len.set(short.len);
+    /// In two words, of which the first is never 0.
+    #[inline(always)]
+    pub(crate) fn to_words(self) -> [u64; 2] {
+        // The number of an element's bits is never 0.
+        [self.head, self.dims]
     }
 
-    #[inline]
-    pub(crate) fn take(&self) -> Option<Short> {
-        let len = self.len.take();
-        (len > 0).then(|| Short {
-            low: self.low.get(),
-            high: self.high.get(),
-            len,
-        })
+    #[inline(always)]
+    pub(crate) fn from_words([head, dims]: [u64; 2]) -> Option<Self> {
+        (head != 0).then_some(Self { head, dims })
     }
 }
 
 /// The fields' bytes.
 pub(crate) fn fields(
-    dtype: DType,
+    [code, bits]: [u8; 2],
     requires_grad: bool,
     pin: Pin,
     device: Device,
@@ -152,7 +143,7 @@ pub(crate) fn fields(
         | (u8::from(strides.is_some()) * STRIDED)
         | (pin_bits(pin) << PIN_SHIFT);
     let mut out = Fields::new();
-    out.extend_from_slice(&[dtype.code(), dtype.bits(), flags, device_type]);
+    out.extend_from_slice(&[code, bits, flags, device_type]);
     varint::write(&mut out, device_index);
     varint::write(&mut out, to_u64(shape.len()));
     for &n in shape.iter().chain(strides.into_iter().flatten()) {
@@ -350,12 +341,26 @@ pub(crate) fn write_inline(out: &mut Buffer, fields: &[u8], len: usize) -> Resul
     Ok(())
 }
 
-/// The same, of a description that is short.
-#[inline]
-pub(crate) fn write_short(out: &mut Buffer, short: Short, len: usize) -> Result<()> {
-    super::write::ext(out, super::ext::TENSOR, short.len + len)?;
-    out.put(short.low.to_le_bytes(), short.len.min(8));
-    out.put(short.high.to_le_bytes(), short.len.saturating_sub(8));
+/// Appends a whole payload, with the ext header before it, of a description that is short. There should be room for it and
+/// [`Short::MOST`] bytes.
+#[inline(always)]
+pub(crate) fn write_short(out: &mut Buffer, short: Short, data: &[u8]) -> Result<()> {
+    let used = Short::HEAD + short.dims_len();
+    let len = used + data.len();
+    let Short { head, dims } = short.without_len();
+    match u16::try_from(len) {
+        // The common header takes four bytes, and is put together with the rest.
+        Ok(len @ 0x100..) => {
+            let [high, low] = len.to_be_bytes();
+            let header = u32::from_le_bytes([0xc8, high, low, super::ext::TENSOR]);
+            let words = [u64::from(header) | head << 32, head >> 32 | dims << 24, dims >> 40];
+            out.put_words(words, 4 + used, data);
+        }
+        _ => {
+            super::write::ext(out, super::ext::TENSOR, len)?;
+            out.put_words([head | dims << 56, dims >> 8], used, data);
+        }
+    }
     Ok(())
 }
 
@@ -394,4 +399,47 @@ fn pin_of(bits: u8) -> Result<Pin> {
 #[inline]
 fn size(n: u64, what: &str) -> Result<usize> {
     usize::try_from(n).map_err(|_| Error::limit(format!("a {what} of {n} exceeds the address space")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Buffer, Device, Fields, Pin, Short, fields, write_inline, write_short};
+
+    #[test]
+    fn a_short_description_is_written_as_any_other() {
+        let shapes: [&[usize]; 9] = [
+            &[],
+            &[0],
+            &[127, 128],
+            &[1; 8],
+            &[1; 9],
+            &[16_383, 16_384],
+            &[1 << 55],
+            &[1 << 56],
+            &[usize::MAX],
+        ];
+        let devices = [Device::Cpu, Device::Cuda(127), Device::Cuda(128), Device::Mps];
+        let mut short_ones = 0;
+        for (shape, device) in shapes.iter().flat_map(|shape| devices.map(|device| (shape, device))) {
+            for (requires_grad, pin) in [(false, Pin::None), (true, Pin::Source)] {
+                let fields = fields([2, 32], requires_grad, pin, device, shape, None);
+                let Some(short) = Short::of([2, 32], requires_grad, pin, device, shape) else {
+                    let dims: Fields = fields[6..].into();
+                    assert!(device == Device::Cuda(128) || dims.len() > 8, "{shape:?} on {device}");
+                    continue;
+                };
+                short_ones += 1;
+                assert_eq!(short.fields(), fields, "{shape:?} on {device}");
+                for len in [0, 1, 4, 9, 200, 248, 300, 65_522, 70_000] {
+                    let data = vec![7; len];
+                    let (mut quick, mut slow) = (Buffer::default(), Buffer::default());
+                    write_short(&mut quick, short, &data).unwrap();
+                    write_inline(&mut slow, &fields, len).unwrap();
+                    slow.put_short(&data);
+                    assert_eq!(quick[..], slow[..], "{shape:?} on {device}, {len} bytes");
+                }
+            }
+        }
+        assert!(short_ones > 30);
+    }
 }
