@@ -5,7 +5,7 @@ use std::any::Any;
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{AtHand, Description, HostBytes, Import, Imported, Storage, TensorBackend};
+use super::{AtHand, Description, HostBytes, Import, Imported, Plain, Storage, TensorBackend};
 use crate::device::{Present, Transfer};
 use crate::error::{Error, Result};
 use crate::leaf::{self, TensorVisitor};
@@ -35,7 +35,12 @@ impl TensorBackend for Tensor {
         })
     }
 
-    #[inline]
+    #[inline(always)]
+    fn arrive(plain: &Plain<'_>) -> Option<Result<Self>> {
+        let bytes = plain.to_bytes(plain.dtype().dtype().align());
+        Some(bytes.map(|bytes| Tensor::of_packed(plain.dtype(), plain.shape(), bytes)))
+    }
+
     fn import(import: Import<'_>) -> Result<Imported<Self>> {
         let dtype = import.dtype();
         let (bytes, transfer) = import.to_bytes(dtype.align())?;
@@ -77,7 +82,6 @@ impl leaf::Source for TensorView<'_> {
 }
 
 /// A view is made from the message's own bytes or not at all.
-#[inline]
 fn import_view(import: Import<'_>) -> Result<Imported<TensorView<'_>>> {
     if import.strides().is_some() {
         return Err(Error::data(
@@ -101,7 +105,12 @@ impl Serialize for TensorView<'_> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for TensorView<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        leaf::deserialize_with(deserializer, &HostOnly, import_view)
+        leaf::deserialize_with(
+            deserializer,
+            &HostOnly,
+            |plain| Some(Ok(TensorView::of_packed(plain.dtype(), plain.shape(), plain.data()))),
+            import_view,
+        )
     }
 }
 

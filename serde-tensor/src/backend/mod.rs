@@ -8,6 +8,7 @@ mod host;
 mod host_bytes;
 mod import;
 mod memory;
+mod plain;
 #[cfg(feature = "tch")]
 pub mod tch;
 
@@ -17,6 +18,8 @@ pub use description::Description;
 pub use host_bytes::HostBytes;
 pub use import::{Import, Imported, Segment};
 pub use memory::Memory;
+#[doc(hidden)]
+pub use plain::Plain;
 
 pub(crate) use host::HostOnly;
 pub(crate) use host_bytes::{Source, Unmodified};
@@ -90,6 +93,14 @@ pub trait TensorBackend: Sized {
     #[doc(hidden)]
     #[inline(always)]
     fn at_hand(&self) -> Option<AtHand<'_>> {
+        None
+    }
+
+    /// Makes a tensor of a type of this crate's own, which is [`HOST_ONLY`](Self::HOST_ONLY) and has a way shorter than [`import`](Self::import).
+    #[doc(hidden)]
+    #[inline(always)]
+    fn arrive(plain: &Plain<'_>) -> Option<Result<Self>> {
+        let _ = plain;
         None
     }
 

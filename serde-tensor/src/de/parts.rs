@@ -44,18 +44,30 @@ enum Part<'de> {
     Tag(i8),
 }
 
-/// The parts, and how many of them were taken.
-struct Parts<'de>([Option<Part<'de>>; 4], usize);
+/// The parts that were not taken yet. Each is a field of its own, and not a place in an array, so that none needs to be in memory.
+struct Parts<'de> {
+    first: Option<Part<'de>>,
+    second: Option<Part<'de>>,
+    third: Option<Part<'de>>,
+    fourth: Option<Part<'de>>,
+}
+
+impl<'de> Parts<'de> {
+    #[inline(always)]
+    fn next(&mut self) -> Option<Part<'de>> {
+        let rest = [&mut self.second, &mut self.third, &mut self.fourth];
+        self.first.take().or_else(|| rest.into_iter().find_map(Option::take))
+    }
+}
 
 impl<'de> SeqAccess<'de> for Parts<'de> {
     type Error = Error;
 
-    #[inline]
+    #[inline(always)]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
-        let Some(&Some(part)) = self.0.get(self.1) else {
+        let Some(part) = self.next() else {
             return Ok(None);
         };
-        self.1 += 1;
         match part {
             Part::Data(Data::Held(held, start, len)) => seed.deserialize(HeldBytes(held, start..start + len)),
             Part::Data(Data::Borrowed(bytes)) | Part::Bytes(bytes) => {
@@ -70,7 +82,8 @@ impl<'de> SeqAccess<'de> for Parts<'de> {
     }
 
     fn size_hint(&self) -> Option<usize> {
-        Some(self.0.iter().skip(self.1).flatten().count())
+        let left = [&self.first, &self.second, &self.third, &self.fourth];
+        Some(left.into_iter().flatten().count())
     }
 }
 
@@ -89,15 +102,25 @@ macro_rules! as_sequence {
             fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
                 let $this = self;
                 let [first, second] = $sequence;
-                visitor.visit_seq(Parts([Some(first), Some(second), None, None], 0))
+                visitor.visit_seq(Parts {
+                    first: Some(first),
+                    second: Some(second),
+                    third: None,
+                    fourth: None,
+                })
             }
 
-            #[inline]
+            #[inline(always)]
             fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
                 let $this = self;
                 let [third, fourth] = $more;
                 let [first, second] = $sequence;
-                visitor.visit_seq(Parts([Some(first), Some(second), third, fourth], 0))
+                visitor.visit_seq(Parts {
+                    first: Some(first),
+                    second: Some(second),
+                    third,
+                    fourth,
+                })
             }
 
             forward_to_deserialize_any! {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::backend::{Description, DevicesOf, HostBytes, Storage, TensorBackend};
 use crate::call::decode::held::{Held, Spot};
-use crate::call::decode::{Check, Context, DeferredPlace, Remembered, addresses, context, take_deferred};
+use crate::call::decode::{Check, Context, DeferredPlace, Remembered, addresses, context, ended, take_deferred};
 use crate::device::{Device, Pin};
 use crate::error::{Error, Result};
 use crate::leaf::{self, LATER_TOKEN, Raw, RawVisitor, TensorVisitor};
@@ -185,7 +185,7 @@ impl<T> Lazy<T> {
     fn of(raw: Raw<'_>) -> Result<Self> {
         let at = raw.fields.map(|fields| addresses(fields).start);
         let deferred = take_deferred(at);
-        let context = context(at).ok_or_else(|| Error::data("a tensor cannot be decoded while its thread ends"))?;
+        let context = context(at).ok_or_else(ended)?;
         let descriptor = raw.descriptor(context.max_rank)?;
         let len = descriptor.data_len()?;
         let data = match deferred.map(|deferred| deferred.place) {

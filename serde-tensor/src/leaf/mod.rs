@@ -21,13 +21,12 @@ use std::rc::Rc;
 
 use serde::{Deserializer, Serializer};
 
-use crate::backend::{Data, DevicesOf, Import, Imported, TensorBackend};
+use crate::backend::{Data, DevicesOf, Import, Imported, Plain, TensorBackend};
 use crate::call::decode::held::{Held, Spot};
 use crate::call::decode::{self, Context, Landed, addresses};
-use crate::device::{Device, Present, Request, Rule, Transfer, decide};
+use crate::device::{Present, Request, Transfer, decide};
 use crate::error::{Error, Result};
 use crate::tensor::DType;
-use crate::wire::descriptor::Descriptor;
 
 pub(crate) use bulk::{deserialize_vec, serialize_slice};
 pub use visit::TensorVisitor;
@@ -66,7 +65,7 @@ pub(crate) fn serialize_source<T: Source, S: Serializer>(source: &T, serializer:
 /// Deserializes a tensor, onto the device that the rules choose.
 #[inline]
 pub fn deserialize<'de, T: TensorBackend, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    deserialize_with(deserializer, &DevicesOf::<T>::new(), T::import)
+    deserialize_with(deserializer, &DevicesOf::<T>::new(), T::arrive, T::import)
 }
 
 /// Deserializes a tensor of a type with the given devices by the given import.
@@ -74,26 +73,26 @@ pub fn deserialize<'de, T: TensorBackend, D: Deserializer<'de>>(deserializer: D)
 pub(crate) fn deserialize_with<'de, T, D: Deserializer<'de>>(
     deserializer: D,
     devices: &impl Present,
+    arrive: impl FnOnce(&Plain<'de>) -> Option<Result<T>>,
     import: impl FnOnce(Import<'de>) -> Result<Imported<T>>,
 ) -> Result<T, D::Error> {
-    deserializer.deserialize_newtype_struct(TOKEN, Placing { devices, import })
+    let placing = Placing {
+        devices,
+        arrive,
+        import,
+    };
+    deserializer.deserialize_newtype_struct(TOKEN, placing)
 }
 
 /// Decides where a tensor lands, and puts it there.
-#[inline]
+#[inline(never)]
 pub(crate) fn place<'de, T, E: serde::de::Error>(
     raw: Raw<'de>,
     devices: &impl Present,
     import: impl FnOnce(Import<'de>) -> Result<Imported<T>>,
 ) -> Result<T, E> {
     let at = raw.fields.map(|fields| addresses(fields).start);
-    if let Some(arrived) = quick(&raw, at, devices) {
-        return match import(arrived) {
-            Ok(imported) => Ok(imported.tensor),
-            Err(error) => Err(failed(error, at)),
-        };
-    }
-    let context = decode::context(at).ok_or_else(|| Error::data("a tensor cannot be decoded while its thread ends"));
+    let context = decode::context(at).ok_or_else(decode::ended);
     match context.and_then(|context| place_in(context, raw, devices, import)) {
         Ok(tensor) => Ok(tensor),
         Err(error) => Err(failed(error, at)),
@@ -106,30 +105,6 @@ fn failed<E: serde::de::Error>(error: Error, at: Option<usize>) -> E {
         Some(context) => context.fail(error),
         None => E::custom(error),
     }
-}
-
-/// What a tensor is made from, in the plain case: it is of a type that lives on the host, its description and its data are the message's
-/// own, and nobody wants a report. `None` otherwise, also of what is wrong.
-#[inline]
-fn quick<'de>(raw: &Raw<'de>, at: Option<usize>, devices: &impl Present) -> Option<Import<'de>> {
-    let (Cow::Borrowed(data), None, true) = (&raw.data, &raw.spot, devices.host_only()) else {
-        return None;
-    };
-    let context = decode::context(at).filter(Context::needs_no_record)?;
-    let (descriptor, len) = Descriptor::quick(raw.fields?)?;
-    if data.len() != len || descriptor.shape.len() > context.max_rank || descriptor.dtype == DType::Bool {
-        return None;
-    }
-    Some(Import {
-        descriptor,
-        data: Data::Message(Cow::Borrowed(data)),
-        segment: raw.segment,
-        frame: raw.frame,
-        fields: raw.fields,
-        device: Device::Cpu,
-        rule: Rule::HostOnly,
-        context,
-    })
 }
 
 /// [`place`], in a context that is known.

@@ -43,7 +43,7 @@ impl<'de> Raw<'de> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn from_bytes(fields: Cow<'de, [u8]>, data: Cow<'de, [u8]>, segment: Option<&'de [u8]>) -> Self {
         Self {
             fields: match fields {
@@ -86,7 +86,7 @@ fn parsed(descriptor: &Descriptor, max_rank: usize) -> Result<Descriptor> {
 }
 
 /// Reads what is inside the newtype. Formats that tell their types are asked what is there; others hold the tuple.
-#[inline]
+#[inline(always)]
 pub(super) fn content<'de, D: Deserializer<'de>, V: Visitor<'de>>(
     deserializer: D,
     visitor: V,
@@ -99,7 +99,7 @@ pub(super) fn content<'de, D: Deserializer<'de>, V: Visitor<'de>>(
 }
 
 /// The data that follows a description in a tuple, and from this crate's deserializer the segment and the frame that it is a part of.
-#[inline]
+#[inline(always)]
 pub(super) fn rest_of_tuple<'de, A: SeqAccess<'de>>(fields: Cow<'de, [u8]>, mut seq: A) -> Result<Raw<'de>, A::Error> {
     if let Cow::Borrowed(borrowed) = fields
         && let Some(spot) = decode::held(borrowed)

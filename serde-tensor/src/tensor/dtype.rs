@@ -174,6 +174,15 @@ impl Packed {
         Self(u16::from_le_bytes([dtype.code(), dtype.bits()]))
     }
 
+    /// The dtype of a `DLPack` code and number of bits; `None` for 0 bits.
+    #[inline]
+    pub(crate) const fn of_pair(code: u8, bits: u8) -> Option<Self> {
+        match bits {
+            0 => None,
+            _ => Some(Self(u16::from_le_bytes([code, bits]))),
+        }
+    }
+
     #[inline]
     pub(crate) const fn dtype(self) -> DType {
         let [code, bits] = self.pair();

@@ -46,15 +46,17 @@ impl<'a> TensorView<'a> {
     /// Parts that were checked against each other already.
     #[inline]
     pub(crate) fn from_parts(dtype: DType, shape: Shape, bytes: &'a [u8]) -> Self {
-        debug_assert_eq!(super::byte_len(dtype, &shape).ok(), Some(bytes.len()));
-        Self {
-            dtype: Packed::of(dtype),
-            shape,
-            bytes,
-        }
+        Self::of_packed(Packed::of(dtype), shape, bytes)
     }
 
-    /// The same, in one number.
+    /// The same, of a dtype in one number.
+    #[inline]
+    pub(crate) fn of_packed(dtype: Packed, shape: Shape, bytes: &'a [u8]) -> Self {
+        debug_assert_eq!(super::byte_len(dtype.dtype(), &shape).ok(), Some(bytes.len()));
+        Self { dtype, shape, bytes }
+    }
+
+    /// The dtype in one number.
     #[inline]
     pub(crate) fn packed(&self) -> Packed {
         self.dtype

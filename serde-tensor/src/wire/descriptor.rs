@@ -11,7 +11,7 @@ use super::buffer::Buffer;
 use super::{to_u64, varint};
 use crate::device::{Device, Pin};
 use crate::error::{Error, Result};
-use crate::tensor::{self, DType, Shape};
+use crate::tensor::{self, DType, Packed, Shape};
 
 /// The fields' bytes, which for most tensors are fewer than twenty.
 pub(crate) type Fields = SmallVec<[u8; 48]>;
@@ -196,20 +196,36 @@ impl Descriptor {
         })
     }
 
-    /// Reads all of `bytes` as the fields of a tensor without strides, of up to four dims and with elements of whole bytes, and the length of
-    /// its data; `None` of any other, and of what is wrong.
+    /// The length in bytes of the tensor's data, after checking the strides.
+    pub(crate) fn data_len(&self) -> Result<usize> {
+        tensor::data_len(self.dtype, &self.shape, self.strides.as_deref())
+    }
+}
+
+/// What fields say of a tensor without strides, of up to four dims and with elements of whole bytes, as far as a tensor on the host
+/// needs it.
+pub(crate) struct Dense {
+    pub(crate) dtype: Packed,
+    dims: [usize; 4],
+    pub(crate) rank: usize,
+    /// The length of the data in bytes.
+    pub(crate) len: usize,
+}
+
+impl Dense {
+    /// Reads all of `bytes`; `None` where they describe another tensor, and where something is wrong.
     ///
-    /// Each dim stays in a register of its own until the description is made. A loop would fill an array, which would have to arrive in
+    /// Each dim stays in a register of its own until the tensor is made. A loop would fill an array, which would have to arrive in
     /// memory before it could be moved.
     #[inline(always)]
-    pub(crate) fn quick(mut bytes: &[u8]) -> Option<(Self, usize)> {
-        let (&[code, bits, flags, device_type], rest) = bytes.split_first_chunk()?;
-        if flags & (STRIDED | !KNOWN_FLAGS) != 0 {
+    pub(crate) fn read(mut bytes: &[u8]) -> Option<Self> {
+        let (&[code, bits, flags, _], rest) = bytes.split_first_chunk()?;
+        if flags & (STRIDED | !KNOWN_FLAGS) != 0 || pin_of(flags >> PIN_SHIFT).is_err() {
             return None;
         }
         bytes = rest;
-        let mut next = || varint::read(&mut bytes).ok();
-        let device = Device::from_dlpack(device_type, next()?);
+        let mut next = || varint::quick(&mut bytes);
+        let _device_index = next()?;
         let rank = usize::try_from(next()?).ok()?;
         let mut dim = || usize::try_from(next()?).ok();
         let (a, b, c, d, count) = match rank {
@@ -236,28 +252,24 @@ impl Descriptor {
         if !bytes.is_empty() || bits % 8 != 0 || isize::try_from(len).is_err() {
             return None;
         }
-        let dtype = DType::from_dlpack(code, bits)?;
-        let descriptor = Self {
-            dtype,
-            requires_grad: flags & REQUIRES_GRAD != 0,
-            pin: pin_of(flags >> PIN_SHIFT).ok()?,
-            device,
-            shape: Shape::from_buf_and_len([a, b, c, d], rank),
-            strides: None,
-        };
-        Some((descriptor, len))
+        Some(Self {
+            dtype: Packed::of_pair(code, bits)?,
+            dims: [a, b, c, d],
+            rank,
+            len,
+        })
     }
 
-    /// The length in bytes of the tensor's data, after checking the strides.
-    pub(crate) fn data_len(&self) -> Result<usize> {
-        tensor::data_len(self.dtype, &self.shape, self.strides.as_deref())
+    #[inline(always)]
+    pub(crate) fn shape(&self) -> Shape {
+        Shape::from_buf_and_len(self.dims, self.rank)
     }
 }
 
 /// The length in bytes of the data that fields ask for.
 pub(crate) fn data_len(fields: &[u8], max_rank: usize) -> Result<usize> {
-    match Descriptor::quick(fields) {
-        Some((descriptor, len)) if descriptor.shape.len() <= max_rank => Ok(len),
+    match Dense::read(fields) {
+        Some(dense) if dense.rank <= max_rank => Ok(dense.len),
         _ => Descriptor::read(&mut &*fields, max_rank)?.data_len(),
     }
 }

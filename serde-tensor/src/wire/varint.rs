@@ -25,6 +25,26 @@ pub(crate) fn read(bytes: &mut &[u8]) -> Result<u64> {
     }
 }
 
+/// [`read`] of a number of up to four bytes; `None` of a longer one, and of what is none.
+#[inline(always)]
+pub(crate) fn quick(bytes: &mut &[u8]) -> Option<u64> {
+    let (n, rest) = match **bytes {
+        [a @ 0..0x80, ref rest @ ..] => (u64::from(a), rest),
+        [a, b @ 1..0x80, ref rest @ ..] => (low(a) | u64::from(b) << 7, rest),
+        [a, b @ 0x80..=0xff, c @ 1..0x80, ref rest @ ..] => (low(a) | low(b) << 7 | u64::from(c) << 14, rest),
+        [a, b @ 0x80..=0xff, c @ 0x80..=0xff, d @ 1..0x80, ref rest @ ..] => {
+            (low(a) | low(b) << 7 | low(c) << 14 | u64::from(d) << 21, rest)
+        }
+        _ => return None,
+    };
+    *bytes = rest;
+    Some(n)
+}
+
+fn low(byte: u8) -> u64 {
+    u64::from(byte & 0x7f)
+}
+
 /// A number of several bytes, or none.
 fn read_long(bytes: &mut &[u8]) -> Result<u64> {
     let mut value = 0u64;
@@ -48,7 +68,7 @@ fn read_long(bytes: &mut &[u8]) -> Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fields, read, write};
+    use super::{Fields, quick, read, write};
     use crate::error::Category;
 
     #[test]
@@ -59,6 +79,9 @@ mod tests {
                 write(&mut out, n);
                 out.push(0xaa);
                 let mut rest = out.as_slice();
+                let quickly = quick(&mut rest);
+                assert_eq!(quickly, (n < 1 << 28).then_some(n));
+                rest = out.as_slice();
                 assert_eq!(read(&mut rest).unwrap(), n);
                 assert_eq!(rest, [0xaa]);
             }
@@ -67,8 +90,13 @@ mod tests {
 
     #[test]
     fn other_forms_are_refused() {
-        let refused = |bytes: &[u8]| read(&mut &*bytes).unwrap_err().category();
+        let refused = |bytes: &[u8]| {
+            assert_eq!(quick(&mut &*bytes), None);
+            read(&mut &*bytes).unwrap_err().category()
+        };
         assert_eq!(refused(&[0x80, 0x00]), Category::Syntax);
+        assert_eq!(refused(&[0x80, 0x80, 0x00]), Category::Syntax);
+        assert_eq!(refused(&[0x80, 0x80, 0x80, 0x00]), Category::Syntax);
         assert_eq!(refused(&[0xff; 10]), Category::Syntax);
         assert_eq!(refused(&[0xff; 9]), Category::Eof);
         assert_eq!(refused(&[]), Category::Eof);

@@ -12,7 +12,8 @@ use super::names::Names;
 use super::{ELSEWHERE, Frame, Options, Place, addresses, default_options, effective, with_stack};
 use crate::device::{Decision, Device, FieldDevice, OnMissing, Placement, Site, warn};
 use crate::error::{Category, Error};
-use crate::tensor::{MAX_ALIGN, aligned, aligned_copy, check_bool, no_bool, not_bool};
+use crate::limits::Limits;
+use crate::tensor::{MAX_ALIGN, aligned, aligned_copy, check_bool, is_aligned, no_bool, not_bool};
 
 /// What a tensor needs to know of the call that it is read in.
 #[derive(Clone)]
@@ -54,6 +55,44 @@ pub(crate) fn context(at: Option<usize>) -> Option<Context> {
     })
 }
 
+/// Whether a tensor of the host's, whose description is at the address, needs nothing of its call: the message is in memory, nobody
+/// wants a report, and the rank is not above the limit.
+#[inline]
+pub(crate) fn is_plain(at: usize, rank: usize) -> bool {
+    let plain = with_stack(|stack| match stack.frames.last() {
+        Some(frame) if frame.body.contains(&at) => {
+            !frame.record && frame.held.is_none() && rank <= frame.options.limits.rank
+        }
+        // Of an outer call, or of another format inside of this one.
+        Some(_) => false,
+        None => rank <= Limits::new().rank,
+    });
+    plain == Some(true)
+}
+
+/// Bytes as [`Context::share`] and [`Context::copy`] give them, at a multiple of `align`.
+#[inline]
+pub(crate) fn bytes_of_plain(at: usize, bytes: &[u8], segment: Option<&[u8]>, align: usize) -> Result<Bytes, Error> {
+    let part = addresses(bytes);
+    let own = with_stack(|stack| {
+        let frame = stack.frames.last().filter(|frame| frame.body.contains(&at))?;
+        let may_share = !bytes.is_empty() && !frame.options.detach && is_aligned(bytes, align);
+        let shared = may_share.then(|| frame.share(&part)).flatten();
+        Some((shared, frame.place_of(&part)))
+    });
+    match own.flatten() {
+        Some((Some(shared), _)) => Ok(shared),
+        Some((None, Place::Body)) => Ok(aligned_copy(bytes, align)),
+        _ => context(Some(at)).ok_or_else(ended)?.copy(bytes, segment, align),
+    }
+}
+
+/// The error of a tensor that is decoded when what its thread knew of calls is gone.
+#[cold]
+pub(crate) fn ended() -> Error {
+    Error::data("a tensor cannot be decoded while its thread ends")
+}
+
 impl Context {
     #[inline]
     fn of(options: &Arc<Options>, record: bool) -> Self {
@@ -88,14 +127,7 @@ impl Context {
         if bytes.is_empty() || self.detach {
             return None;
         }
-        self.with_frame(|frame| {
-            let part = addresses(bytes);
-            let owner = frame.owner.as_ref().or_else(|| frame.kept(&part))?;
-            let all = addresses(owner);
-            (all.start <= part.start && part.end <= all.end)
-                .then(|| owner.slice(part.start - all.start..part.end - all.start))
-        })
-        .flatten()
+        self.with_frame(|frame| frame.share(&addresses(bytes))).flatten()
     }
 
     /// A copy of `data`, which is a part of `segment`, at a multiple of `align`.
@@ -290,12 +322,6 @@ impl Context {
             }
             None => warning.emit(None),
         }
-    }
-
-    /// Whether nobody wants to know where the tensor lands.
-    #[inline]
-    pub(crate) fn needs_no_record(&self) -> bool {
-        !self.record
     }
 
     /// This context, if the call wants to know where its tensors land.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 
-use super::{Call, Context, Options, Whole, context, default_options, effective, with_stack};
+use super::{Call, Context, Options, Whole, context, default_options, effective, ended, with_stack};
 use crate::device::{FieldDevice, Site};
 use crate::error::{Error, Result};
 use crate::wire::checksum::crc32c;
@@ -91,7 +91,6 @@ impl Remembered {
             Whole::Bytes(bytes),
             false,
         );
-        let ended = || Error::data("a tensor cannot be decoded while its thread ends");
         let result = context(None).ok_or_else(ended).and_then(|mut context| {
             (context.field, context.site) = (self.field, self.site);
             make(context)

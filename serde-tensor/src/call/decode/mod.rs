@@ -24,7 +24,7 @@ use held::{Held, Spot};
 use log::{Log, report};
 use names::Names;
 
-pub(crate) use context::{Context, context};
+pub(crate) use context::{Context, bytes_of_plain, context, ended, is_plain};
 pub(crate) use later::{Check, Deferred, DeferredPlace, Remembered, take_deferred};
 pub(crate) use log::Landed;
 
@@ -341,6 +341,15 @@ impl Frame {
     /// Whether bytes are a part of the message.
     fn holds(&self, bytes: &Range<usize>) -> bool {
         (self.message.start <= bytes.start && bytes.end <= self.message.end) || self.kept(bytes).is_some()
+    }
+
+    /// Bytes as a part of the message's buffer, or of a kept segment.
+    #[inline]
+    fn share(&self, part: &Range<usize>) -> Option<Bytes> {
+        let owner = self.owner.as_ref().or_else(|| self.kept(part))?;
+        let all = addresses(owner);
+        (all.start <= part.start && part.end <= all.end)
+            .then(|| owner.slice(part.start - all.start..part.end - all.start))
     }
 
     /// The kept segment that bytes are a part of.
