@@ -216,7 +216,7 @@ impl TensorBackend for Strided {
         }))
     }
 
-    fn keep_alive(&self) -> Option<Box<dyn std::any::Any>> {
+    fn keep_alive(&self) -> Option<Box<dyn serde_tensor::backend::KeepAlive>> {
         Some(Box::new(self.storage.clone()))
     }
 }

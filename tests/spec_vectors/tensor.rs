@@ -1,10 +1,9 @@
 //! A tensor that can be all that the wire can say: on any device, strided, a view of a storage, requiring a gradient.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use serde_tensor::backend::{Description, HostBytes, Import, Imported, Storage, TensorBackend};
+use serde_tensor::backend::{Description, HostBytes, Import, Imported, KeepAlive, Storage, TensorBackend};
 use serde_tensor::{DType, Device, Result, TensorDeserialize, TensorSerialize, impl_tensor};
 
 use super::json::Json;
@@ -123,7 +122,7 @@ impl TensorBackend for SpecTensor {
         true
     }
 
-    fn keep_alive(&self) -> Option<Box<dyn Any>> {
+    fn keep_alive(&self) -> Option<Box<dyn KeepAlive>> {
         Some(Box::new(self.data.clone()))
     }
 }

@@ -1,11 +1,8 @@
 //! The crate's own tensors, through the same trait as everybody's.
 
-use std::any::Any;
-
-use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{AtHand, Description, HostBytes, Import, Imported, Plain, Storage, TensorBackend};
+use super::{AtHand, Description, HostBytes, Import, Imported, KeepAlive, Plain, Storage, TensorBackend};
 use crate::device::{Present, Transfer};
 use crate::error::{Error, Result};
 use crate::leaf::{self, TensorVisitor};
@@ -48,8 +45,8 @@ impl TensorBackend for Tensor {
         Ok(Imported::new(Tensor::from_parts(dtype, shape, bytes), transfer))
     }
 
-    fn keep_alive(&self) -> Option<Box<dyn Any>> {
-        Some(Box::new(self.shared_bytes()) as Box<Bytes>)
+    fn keep_alive(&self) -> Option<Box<dyn KeepAlive>> {
+        Some(Box::new(self.shared_bytes()))
     }
 }
 
@@ -76,7 +73,7 @@ impl leaf::Source for TensorView<'_> {
     }
 
     // Nothing can keep borrowed bytes alive: only a plan, which borrows them too, ties views.
-    fn keep_alive(&self) -> Option<Box<dyn Any>> {
+    fn keep_alive(&self) -> Option<Box<dyn KeepAlive>> {
         None
     }
 }

@@ -7,6 +7,7 @@ mod description;
 mod host;
 mod host_bytes;
 mod import;
+mod keep_alive;
 mod memory;
 mod plain;
 #[cfg(feature = "tch")]
@@ -17,6 +18,7 @@ pub use description::AtHand;
 pub use description::Description;
 pub use host_bytes::HostBytes;
 pub use import::{Import, Imported, Segment};
+pub use keep_alive::KeepAlive;
 pub use memory::Memory;
 #[doc(hidden)]
 pub use plain::Plain;
@@ -27,8 +29,6 @@ pub(crate) use import::Data;
 
 pub use crate::call::encode::Storage;
 pub use crate::call::planning::with_plan_state;
-
-use std::any::Any;
 
 use crate::device::{Device, Present};
 use crate::error::Result;
@@ -132,8 +132,8 @@ pub trait TensorBackend: Sized {
 
     /// Something that keeps the tensor's storage from being freed, and its place from being used for another tensor.
     ///
-    /// A single-pass writer ties tensors of one storage to one segment only if they return it.
-    fn keep_alive(&self) -> Option<Box<dyn Any>> {
+    /// A single-pass writer ties tensors of one storage to one segment only if they return it. It asks for it above the inline limit.
+    fn keep_alive(&self) -> Option<Box<dyn KeepAlive>> {
         None
     }
 }

@@ -1,12 +1,11 @@
 //! The frames of encoding calls.
 
-use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
 use super::effective;
-use crate::backend::Unmodified;
+use crate::backend::{KeepAlive, Unmodified};
 use crate::device::{Device, FieldDevice, Pin, Site};
 use crate::error::{Error, Result};
 use crate::wire::descriptor::Short;
@@ -24,7 +23,7 @@ thread_local! {
     static SHORT_DIMS: Cell<u64> = const { Cell::new(0) };
     static IDENTITY: Cell<Option<Identity>> = const { Cell::new(None) };
     static KEPT: Cell<bool> = const { Cell::new(false) };
-    static OWNER: Cell<Option<Box<dyn Any>>> = const { Cell::new(None) };
+    static OWNER: Cell<Option<Box<dyn KeepAlive>>> = const { Cell::new(None) };
     static FAILURE: Cell<Option<Error>> = const { Cell::new(None) };
 }
 
@@ -273,7 +272,7 @@ pub(crate) fn identify(identity: Identity) {
 }
 
 /// What goes with the answer if the offer asked for it: what keeps the tensor's place from being used anew.
-pub(crate) fn keep(owner: Box<dyn Any>) {
+pub(crate) fn keep(owner: Box<dyn KeepAlive>) {
     // While the thread ends there is no place for it, and the tensor is tied to no other.
     let left = OWNER.try_with(|cell| cell.replace(Some(owner)));
     KEPT.set(left.is_ok());
@@ -293,7 +292,7 @@ pub(crate) fn take_identity() -> Option<Identity> {
 
 /// What came with it.
 #[inline(never)]
-pub(crate) fn take_owner() -> Option<Box<dyn Any>> {
+pub(crate) fn take_owner() -> Option<Box<dyn KeepAlive>> {
     if !KEPT.take() {
         return None;
     }

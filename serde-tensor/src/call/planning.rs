@@ -64,7 +64,7 @@ impl Drop for Planning {
 /// Uses what a tensor type keeps while one value is planned, such as the tensors that are to leave a device together; it starts as the
 /// default, and is dropped when the [`Plan`](crate::Plan) is made, before any of it is written.
 ///
-/// `None` where no plan is made: under [`to_vec`](crate::to_vec) and other formats. While a plan is made, each tensor is asked for its
+/// `None` where no plan is made: under [`to_vec`](crate::to_vec) and other formats. While a plan is made, each tensor on a device is asked for its
 /// [`host_bytes`](crate::backend::TensorBackend::host_bytes) twice, at the same address: when the plan looks for tensors, and when
 /// it encodes the value; `use_it` is told whether it is the first time. The second time others are asked too, which are made while the value is
 /// serialized and gone before the plan is: none of theirs may be kept.

@@ -1,6 +1,5 @@
 //! A tensor whose data is read when it is asked for.
 
-use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -9,7 +8,7 @@ use bytes::Bytes;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::backend::{Description, DevicesOf, HostBytes, Storage, TensorBackend};
+use crate::backend::{Description, DevicesOf, HostBytes, KeepAlive, Storage, TensorBackend};
 use crate::call::decode::held::{Held, Spot};
 use crate::call::decode::{Check, Context, DeferredPlace, Remembered, addresses, context, ended, take_deferred};
 use crate::device::{Device, Pin};
@@ -289,7 +288,7 @@ impl<T> leaf::Source for Lazy<T> {
         }
     }
 
-    fn keep_alive(&self) -> Option<Box<dyn Any>> {
+    fn keep_alive(&self) -> Option<Box<dyn KeepAlive>> {
         match &self.data {
             Data::Tensor => None,
             Data::Memory { bytes, .. } => Some(Box::new(bytes.clone())),

@@ -38,7 +38,7 @@ pub(crate) use later::RawVisitor;
 pub(crate) use payload::Payload;
 pub(crate) use raw::Raw;
 pub(crate) use source::{Backend, Slice, Source};
-pub(crate) use visit::Visited;
+pub(crate) use visit::{Lending, Visited};
 
 /// The name of the newtype struct that a tensor is.
 pub(crate) const TOKEN: &str = "$serde_tensor::Tensor";

@@ -1,8 +1,8 @@
 //! Whatever is like a tensor when it is written: a backend's tensor, a view, a slice of elements.
 
-use std::any::{Any, type_name, type_name_of_val};
+use std::any::{type_name, type_name_of_val};
 
-use crate::backend::{AtHand, Description, HostBytes, TensorBackend};
+use crate::backend::{AtHand, Description, HostBytes, KeepAlive, TensorBackend};
 use crate::call::encode::Key;
 use crate::error::Result;
 use crate::tensor::Element;
@@ -11,7 +11,7 @@ use crate::tensor::Element;
 pub(crate) trait Source {
     fn describe(&self) -> Result<Description<'_>>;
     fn host_bytes(&self) -> Result<HostBytes<'_>>;
-    fn keep_alive(&self) -> Option<Box<dyn Any>>;
+    fn keep_alive(&self) -> Option<Box<dyn KeepAlive>>;
 
     /// Both of the first, for bytes that are read at once.
     #[inline]
@@ -55,7 +55,7 @@ impl<T: TensorBackend> Source for Backend<'_, T> {
         self.0.export()
     }
 
-    fn keep_alive(&self) -> Option<Box<dyn Any>> {
+    fn keep_alive(&self) -> Option<Box<dyn KeepAlive>> {
         self.0.keep_alive()
     }
 
@@ -91,7 +91,7 @@ impl<E: Element> Source for Slice<'_, E> {
     }
 
     // A vector's memory can be freed behind its last use, and nothing here owns it.
-    fn keep_alive(&self) -> Option<Box<dyn Any>> {
+    fn keep_alive(&self) -> Option<Box<dyn KeepAlive>> {
         None
     }
 

@@ -17,14 +17,44 @@ pub struct TensorVisitor<'a, 'v> {
 pub(crate) struct Visited<'a> {
     pub(crate) key: Key,
     pub(crate) description: Description<'a>,
-    pub(crate) bytes: HostBytes<'a>,
+    pub(crate) bytes: Lending<'a>,
+}
+
+/// A tensor's bytes, or where to ask for them: most small tensors are not asked.
+pub(crate) enum Lending<'a> {
+    AtHand(HostBytes<'a>),
+    Asked(&'a dyn Lend),
+}
+
+/// The half of a tensor that lends its bytes, as an object.
+pub(crate) trait Lend {
+    fn lend(&self) -> Result<HostBytes<'_>>;
+}
+
+impl<T: TensorBackend> Lend for T {
+    fn lend(&self) -> Result<HostBytes<'_>> {
+        self.host_bytes()
+    }
+}
+
+impl<'a> Lending<'a> {
+    pub(crate) fn get(self) -> Result<HostBytes<'a>> {
+        match self {
+            Self::AtHand(bytes) => Ok(bytes),
+            Self::Asked(tensor) => tensor.lend(),
+        }
+    }
 }
 
 impl Visited<'_> {
-    /// The length of the data in bytes, if the description makes sense and bytes that are lent are as many.
+    /// The length of the data in bytes, if the description makes sense and bytes that are at hand and lent are as many.
     pub(crate) fn consistent_len(&self) -> Option<usize> {
         let len = self.description.data_len().ok()?;
-        self.bytes.lent(len, None).is_ok().then_some(len)
+        let consistent = match &self.bytes {
+            Lending::AtHand(bytes) => bytes.lent(len, None).is_ok(),
+            Lending::Asked(_) => true,
+        };
+        consistent.then_some(len)
     }
 }
 
@@ -49,8 +79,17 @@ impl<'a, 'v> TensorVisitor<'a, 'v> {
 
     /// Shows a tensor, unless it fails: serializing it then fails too, and can say where in the value it is.
     pub fn leaf<T: TensorBackend>(&mut self, tensor: &'a T) -> Result<()> {
-        let (Ok(description), Ok(bytes)) = (tensor.describe(), tensor.host_bytes()) else {
+        let Ok(description) = tensor.describe() else {
             return Ok(());
+        };
+        let bytes = if description.device.is_cpu() {
+            Lending::Asked(tensor)
+        } else {
+            // Now, in the order in which they will be read: those of a device may leave it together.
+            let Ok(bytes) = tensor.host_bytes() else {
+                return Ok(());
+            };
+            Lending::AtHand(bytes)
         };
         (self.visit)(Visited {
             key: Backend(tensor).key(),
@@ -64,7 +103,7 @@ impl<'a, 'v> TensorVisitor<'a, 'v> {
         (self.visit)(Visited {
             key: Slice(elements).key(),
             description: Description::new(E::DTYPE, &[elements.len()]),
-            bytes: HostBytes::elements(elements),
+            bytes: Lending::AtHand(HostBytes::elements(elements)),
         })
     }
 
@@ -76,7 +115,7 @@ impl<'a, 'v> TensorVisitor<'a, 'v> {
         (self.visit)(Visited {
             key: source.key(),
             description,
-            bytes,
+            bytes: Lending::AtHand(bytes),
         })
     }
 }

@@ -7,18 +7,17 @@ use smallvec::SmallVec;
 use super::numbering::{Numbering, Place};
 use super::segment::{Piece, Segment};
 use crate::TensorSerialize;
-use crate::backend::HostBytes;
 use crate::call::encode::Key;
 use crate::device::Device;
 use crate::error::Result;
-use crate::leaf::{TensorVisitor, Visited};
+use crate::leaf::{Lending, TensorVisitor, Visited};
 use crate::ser::Options;
 use crate::wire::to_u64;
 
 /// A tensor with bytes.
 struct Found<'a> {
     key: Key,
-    bytes: HostBytes<'a>,
+    bytes: Lending<'a>,
     len: usize,
     /// Where its bytes are: device, space, first address, end.
     range: Option<(Device, u64, u64, u64)>,
@@ -121,7 +120,7 @@ fn merge<'a>(group: SmallVec<[Found<'a>; 1]>, shown: &[(Key, Place)], options: &
     for (Found { bytes, len, .. }, (_, place)) in group.into_iter().zip(shown) {
         let skip = segment.len.saturating_sub(place.offset);
         if skip < len {
-            segment.pieces.push(Piece::of(bytes, len, skip, options)?);
+            segment.pieces.push(Piece::of(bytes.get()?, len, skip, options)?);
             segment.len += len - skip;
         }
     }

@@ -1,9 +1,9 @@
 //! Segments written at once: each tensor's bytes go straight to their place in the message, the body follows them.
 
-use std::any::Any;
 use std::mem;
 
 use super::ties::Ties;
+use crate::backend::KeepAlive;
 use crate::call::encode::{Identity, Storage};
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -91,7 +91,7 @@ impl SinglePass {
     }
 
     /// Lets other tensors share a segment of `len` bytes: they lie where `owner` keeps them from being replaced by others.
-    pub(super) fn tie(&mut self, index: u64, device: Device, storage: Storage, len: usize, owner: Box<dyn Any>) {
+    pub(super) fn tie(&mut self, index: u64, device: Device, storage: Storage, len: usize, owner: Box<dyn KeepAlive>) {
         self.tied.insert(device, storage, len, index, owner);
     }
 

@@ -1,102 +1,138 @@
 //! Which segments can turn out to hold another tensor's bytes.
 
-use std::any::Any;
 use std::collections::BTreeMap;
-use std::mem;
 
+use crate::backend::KeepAlive;
 use crate::call::encode::Storage;
 use crate::device::Device;
 use crate::wire::to_u64;
 
-/// How many segments are searched one by one. A message of a few tensors needs no tree, which takes as long as writing a tensor does.
-const FEW: usize = 8;
-
 /// Segments by the place of their bytes in memory.
 #[derive(Default)]
 pub(super) struct Ties {
-    few: Vec<((Device, Storage), Tied)>,
-    /// All, once there are more than a few.
-    many: BTreeMap<(Device, Storage), Tied>,
+    /// Those that begin behind all that were here before, as most do of tensors that were made in order. That is quickly seen, and a tree takes as
+    /// long as writing a small tensor does.
+    ascending: Vec<(Place, Tied)>,
+    others: BTreeMap<Place, Tied>,
 }
+
+type Place = (Device, Storage);
 
 /// A segment that other tensors may turn out to share.
 struct Tied {
     end: u64,
     index: u64,
-    /// Keeps the storage alive, so that nothing else can come to lie at its address.
-    _owner: Box<dyn Any>,
+    /// Keeps the storage alive, so that nothing else can come to lie at its address; or says that it does not any more.
+    owner: Box<dyn KeepAlive>,
 }
 
 impl Ties {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.few.is_empty() && self.many.is_empty()
+        self.ascending.is_empty()
     }
 
     /// Adds the segment of `len` bytes at a place, which `owner` keeps from being used anew.
-    pub(super) fn insert(&mut self, device: Device, storage: Storage, len: usize, index: u64, owner: Box<dyn Any>) {
+    pub(super) fn insert(
+        &mut self,
+        device: Device,
+        storage: Storage,
+        len: usize,
+        index: u64,
+        owner: Box<dyn KeepAlive>,
+    ) {
         let Some(end) = storage.address.checked_add(to_u64(len)) else {
             return;
         };
-        let tied = Tied {
-            end,
-            index,
-            _owner: owner,
-        };
-        if self.many.is_empty() && self.few.len() < FEW {
-            self.few.push(((device, storage), tied));
-            return;
+        let place = (device, storage);
+        let tied = Tied { end, index, owner };
+        if self.ascending.last().is_none_or(|(last, _)| *last < place) {
+            self.ascending.push((place, tied));
+        } else {
+            self.others.insert(place, tied);
         }
-        self.many.extend(mem::take(&mut self.few));
-        self.many.insert((device, storage), tied);
     }
 
     /// The segment, and the offset in it, that holds `len` bytes at a place.
     pub(super) fn find(&self, device: Device, storage: Storage, len: usize) -> Option<(u64, u64)> {
-        let before = |&(on, start): &(Device, Storage)| {
-            on == device && start.space == storage.space && start.address <= storage.address
-        };
-        // The segment that begins last before the place; of two that begin there, the later one.
-        let (place, tied) = if self.many.is_empty() {
-            let few = self.few.iter().filter(|(place, _)| before(place));
-            few.max_by_key(|(place, _)| place.1.address)
-                .map(|(place, tied)| (place, tied))?
-        } else {
-            let last = self.many.range(..=(device, storage)).next_back();
-            last.filter(|(place, _)| before(place))?
-        };
+        let place = (device, storage);
         let end = storage.address.checked_add(to_u64(len))?;
-        (end <= tied.end).then(|| (tied.index, storage.address - place.1.address))
+        let offset = |&((on, start), tied): &(Place, &Tied)| {
+            let holds = on == device && start.space == storage.space && end <= tied.end && tied.owner.is_at(start);
+            holds.then(|| (tied.index, storage.address - start.address))
+        };
+        // In each, the segment that begins last before the place.
+        let other = self
+            .others
+            .range(..=place)
+            .next_back()
+            .map(|(start, tied)| (*start, tied));
+        other.as_ref().and_then(offset).or_else(|| {
+            let behind = match self.ascending.last() {
+                Some((last, _)) if *last <= place => self.ascending.len(),
+                _ => self.ascending.partition_point(|(start, _)| *start <= place),
+            };
+            let (start, tied) = self.ascending.get(behind.checked_sub(1)?)?;
+            offset(&(*start, tied))
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Device, FEW, Storage, Ties, to_u64};
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use super::*;
 
     fn at(address: u64) -> Storage {
         Storage { space: 0, address }
     }
 
+    fn check(ties: &Ties, address: u64, index: u64) {
+        assert_eq!(ties.find(Device::Cpu, at(address), 100), Some((index, 0)));
+        assert_eq!(ties.find(Device::Cpu, at(address + 40), 60), Some((index, 40)));
+        assert_eq!(ties.find(Device::Cpu, at(address + 40), 61), None);
+        assert_eq!(ties.find(Device::Cpu, at(address + 100), 1), None);
+        assert_eq!(ties.find(Device::Cpu, at(address - 1), 2), None);
+        assert_eq!(ties.find(Device::Cuda(0), at(address), 100), None);
+        let elsewhere = Storage {
+            space: 1,
+            ..at(address)
+        };
+        assert_eq!(ties.find(Device::Cpu, elsewhere, 100), None);
+    }
+
     #[test]
-    fn what_lies_inside_a_segment_is_found_among_few_and_many() {
-        let mut ties = Ties::default();
-        assert!(ties.is_empty());
-        for count in 0..3 * to_u64(FEW) {
-            ties.insert(Device::Cpu, at(1000 * count), 100, count, Box::new(()));
-            for index in 0..=count {
-                assert_eq!(ties.find(Device::Cpu, at(1000 * index), 100), Some((index, 0)));
-                assert_eq!(ties.find(Device::Cpu, at(1000 * index + 40), 60), Some((index, 40)));
-                assert_eq!(ties.find(Device::Cpu, at(1000 * index + 40), 61), None);
-                assert_eq!(ties.find(Device::Cpu, at(1000 * index + 100), 1), None);
-                assert_eq!(ties.find(Device::Cuda(0), at(1000 * index), 100), None);
-                let elsewhere = Storage {
-                    space: 1,
-                    ..at(1000 * index)
-                };
-                assert_eq!(ties.find(Device::Cpu, elsewhere, 100), None);
+    fn what_lies_inside_a_segment_is_found_in_whatever_order_they_came() {
+        for step in [1, 7, 22] {
+            let mut ties = Ties::default();
+            assert!(ties.is_empty());
+            for count in 0..23 {
+                let address = |index: u64| 1000 * (1 + index * step % 23);
+                ties.insert(Device::Cpu, at(address(count)), 100, count, Box::new(Rc::new(())));
+                (0..=count).for_each(|index| check(&ties, address(index), index));
+            }
+            assert!(!ties.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_place_that_is_not_kept_any_more_ties_nothing_and_can_be_taken_anew() {
+        struct Kept(Rc<Cell<bool>>);
+        impl KeepAlive for Kept {
+            fn is_at(&self, storage: Storage) -> bool {
+                assert_eq!(storage, at(1000), "where the segment begins");
+                self.0.get()
             }
         }
-        assert!(!ties.is_empty());
+        let kept = Rc::new(Cell::new(true));
+        let mut ties = Ties::default();
+        ties.insert(Device::Cpu, at(1000), 100, 0, Box::new(Kept(Rc::clone(&kept))));
+        check(&ties, 1000, 0);
+        kept.set(false);
+        assert_eq!(ties.find(Device::Cpu, at(1000), 100), None);
+        ties.insert(Device::Cpu, at(1000), 100, 1, Box::new(Rc::new(())));
+        check(&ties, 1000, 1);
     }
 }

@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use ::tch::Tensor;
 
 use super::export::Sink;
-use super::storage;
+use super::shim;
 use crate::Result;
 use crate::backend::HostBytes;
 
@@ -25,7 +25,7 @@ pub(super) fn addressed<'a, T: Deref<Target = Tensor> + Clone + 'a>(
     let place = tensor.clone();
     let address = move || {
         let first = NonNull::new(place.data_ptr().cast::<u8>())?;
-        let there = storage::len_behind(&place, element) >= len;
+        let there = shim::len_behind(&place, element) >= len;
         there.then(|| NonNull::slice_from_raw_parts(first, len))
     };
     // SAFETY: the tensor was found to be dense memory on the CPU (`Plain::of`) whose `len` bytes are in one piece (`Form`), and that its

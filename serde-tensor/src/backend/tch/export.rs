@@ -65,7 +65,7 @@ pub(super) fn describe(tensor: &Tensor) -> Result<Description<'_>> {
 /// The bytes, copied piece by piece each time they are wanted, or found where they are then.
 ///
 /// They are not lent: libtorch can change them, and where they are, behind a shared reference. What is held is an alias made by
-/// `detach`, which keeps its storage, shape and strides when the tensor is given others.
+/// `data`, which keeps its storage, shape and strides when the tensor is given others.
 pub(super) fn host_bytes(tensor: &Tensor) -> Result<HostBytes<'_>> {
     Seen::of(tensor)?.kept()
 }
@@ -110,7 +110,7 @@ impl<'t> Seen<'t> {
         if self.len == 0 {
             return Ok(HostBytes::borrowed(&[]));
         }
-        let alias = self.tensor.f_detach().map_err(unreadable)?;
+        let alias = self.tensor.f_data().map_err(unreadable)?;
         let source = match self.form {
             Form::Permuted => {
                 let elements = signed(self.len / self.plain.element_size())?;

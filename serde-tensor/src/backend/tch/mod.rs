@@ -42,7 +42,7 @@
 //! # Memory
 //!
 //! libtorch can change a tensor behind a shared reference, so its bytes are not lent: they are copied as they are when they are
-//! written, in pieces through a small buffer, from an alias that keeps their storage alive; and
+//! written, in pieces through a small buffer; a plan reads them from an alias that keeps storage and shape; and
 //! `Plan::write_to_fd` gives their addresses to the operating system and copies nothing. If another thread writes to a tensor
 //! meanwhile, the message may have some of the old values and some of the new ones (of a device's small tensors a plan copies several at once). Who promises that nobody does has them lent:
 //! [`Encoder::assume_unmodified`](crate::Encoder::assume_unmodified).
@@ -79,7 +79,7 @@
 // Which tensors can travel and what the others are: `plain`. libtorch's kinds, devices and strides: `kind`, `devices`,
 // `layout`. A tensor's description and its bytes: `export`. A tensor from what arrived, and what shares memory with it:
 // `import`, `segments`. Messages in libtorch's memory: `arena`, `mapped`, `buffer`. To and from devices: `transfer`, `staging`, `gather`. The
-// `unsafe` blocks: `address`, `memory`, `buffer`, `staging`, `storage`.
+// `unsafe` blocks: `address`, `memory`, `buffer`, `staging`, `shim`.
 
 #[cfg(target_endian = "big")]
 compile_error!("serde-tensor's feature `tch` takes libtorch's memory for little-endian, which it is not on this host");
@@ -97,14 +97,14 @@ mod mapped;
 mod memory;
 mod plain;
 mod segments;
+mod shim;
 mod staging;
 mod state_dict;
-mod storage;
 #[cfg(test)]
 mod tests;
 mod transfer;
 
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::borrow::Cow;
 
 use ::tch::{TchError, Tensor};
@@ -113,7 +113,8 @@ use smallvec::SmallVec;
 pub use arena::{Arena, from_reader};
 pub use state_dict::StateDict;
 
-use super::{Description, HostBytes, Import, Imported, Memory, TensorBackend};
+use super::{Description, HostBytes, Import, Imported, KeepAlive, Memory, Storage, TensorBackend};
+use crate::wire::to_u64;
 use crate::{Device, Error, Result};
 
 /// A shape or strides.
@@ -152,9 +153,17 @@ impl TensorBackend for Tensor {
         memory.type_id() == TypeId::of::<Arena>()
     }
 
-    // A `shallow_clone` would follow the tensor to other memory.
-    fn keep_alive(&self) -> Option<Box<dyn Any>> {
-        self.f_detach().ok().map(|alias| Box::new(alias) as Box<dyn Any>)
+    fn keep_alive(&self) -> Option<Box<dyn KeepAlive>> {
+        Some(Box::new(Handle(self.shallow_clone())))
+    }
+}
+
+/// Another handle to a tensor: a tenth of the cost of an alias of its memory. It follows the tensor to other memory.
+struct Handle(Tensor);
+
+impl KeepAlive for Handle {
+    fn is_at(&self, storage: Storage) -> bool {
+        to_u64(self.0.data_ptr().addr()) == storage.address
     }
 }
 

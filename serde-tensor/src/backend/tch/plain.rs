@@ -2,7 +2,7 @@
 
 use ::tch::{Kind, Tensor};
 
-use super::{Sizes, devices, fault, kind, storage};
+use super::{Sizes, devices, fault, kind, shim};
 use crate::{DType, Device, Error, Result};
 
 /// A tensor that can travel, looked at once. Nothing was copied.
@@ -44,15 +44,22 @@ impl Plain {
                 "a zero tensor of {kind:?}, which has no memory, cannot travel"
             )));
         }
-        if !is_memory(tensor, conjugate, negative).map_err(|error| unlike(tensor, kind, error))? {
-            return Err(Error::backend(format!(
-                "a tensor of {kind:?} that is not plain memory cannot travel"
-            )));
-        }
+        // What most tensors are is quickly seen; for all others it is asked in libtorch's own words.
+        let shape = match shim::dense_on_cpu(tensor) {
+            Some(shape) => shape,
+            None if is_memory(tensor, conjugate, negative).map_err(|error| unlike(tensor, kind, error))? => {
+                sizes(&tensor.size())?
+            }
+            None => {
+                return Err(Error::backend(format!(
+                    "a tensor of {kind:?} that is not plain memory cannot travel"
+                )));
+            }
+        };
         let plain = Self {
             dtype,
             device: devices::device_of(tensor)?,
-            shape: sizes(&tensor.size())?,
+            shape,
             // They are cheaper to ask whether than what.
             strides: match tensor.is_contiguous() {
                 true => None,
@@ -67,7 +74,7 @@ impl Plain {
                 "a tensor of {kind:?} that has no memory cannot travel"
             )));
         }
-        let there = storage::len_behind(tensor, plain.element_size());
+        let there = shim::len_behind(tensor, plain.element_size());
         if shown > there {
             return Err(short(kind, shown, there));
         }
