@@ -5,6 +5,7 @@ mod chunks;
 mod errors;
 mod ext;
 mod fickle;
+mod floats;
 mod frames;
 mod hostile;
 mod limits;

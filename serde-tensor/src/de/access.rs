@@ -1,39 +1,58 @@
 //! Arrays and maps being read.
 
+use std::marker::PhantomData;
+use std::mem;
+
 use serde::de::value::U8Deserializer;
 use serde::de::{DeserializeSeed, IntoDeserializer as _, MapAccess, SeqAccess};
 
 use super::Deserializer;
+use super::item::Item;
 use crate::error::{Error, Result};
+use crate::wire::rest::Rest;
 
 /// The items of an array.
-pub(super) struct Items<'d, 'de> {
+///
+/// What is left of the message is here and not in the deserializer, for a time: as long as visitor and items are inlined, it is in
+/// registers.
+pub(super) struct Items<'d, 'de, K> {
     deserializer: &'d mut Deserializer<'de>,
+    rest: Rest<'de>,
     left: usize,
+    kind: PhantomData<K>,
 }
 
-impl<'d, 'de> Items<'d, 'de> {
+// The kinds of items. One function alone hands those of a kind to a type's visitor, so the visitor is inlined there, and their number,
+// where the type says it, is a constant.
+
+/// The fields of a struct, or the elements of a tuple.
+pub(super) struct Fields;
+
+/// The same, all of them floats.
+pub(super) struct Floats;
+
+/// All others.
+pub(super) struct Any;
+
+impl<'d, 'de, K> Items<'d, 'de, K> {
     #[inline]
-    pub(super) fn new(deserializer: &'d mut Deserializer<'de>, len: usize) -> Self {
+    pub(super) fn new(deserializer: &'d mut Deserializer<'de>, rest: Rest<'de>, len: usize) -> Self {
         Self {
             deserializer,
+            rest,
             left: len,
+            kind: PhantomData,
         }
     }
 
-    /// How many the visitor did not take.
+    /// What follows those that the visitor took, and how many it did not take.
     #[inline]
-    pub(super) fn left(&self) -> usize {
-        self.left
-    }
-
-    /// The error of items that the visitor did not take.
-    pub(super) fn left_over(&self) -> Error {
-        left_over(self.deserializer, self.left(), "elements")
+    pub(super) fn left(&self) -> (Rest<'de>, usize) {
+        (self.rest, self.left)
     }
 }
 
-impl<'de> SeqAccess<'de> for Items<'_, 'de> {
+impl<'de, K> SeqAccess<'de> for Items<'_, 'de, K> {
     type Error = Error;
 
     #[inline]
@@ -42,7 +61,7 @@ impl<'de> SeqAccess<'de> for Items<'_, 'de> {
             return Ok(None);
         }
         self.left -= 1;
-        located(self.deserializer, seed).map(Some)
+        located(self.deserializer, &mut self.rest, seed).map(Some)
     }
 
     #[inline]
@@ -51,60 +70,52 @@ impl<'de> SeqAccess<'de> for Items<'_, 'de> {
     }
 }
 
-/// The entries of a map.
-pub(super) struct Entries<'d, 'de> {
+/// The entries of a map; what is left of the message is here, as in [`Items`].
+pub(super) struct Entries<'d, 'de, K> {
     deserializer: &'d mut Deserializer<'de>,
+    rest: Rest<'de>,
     left: usize,
     /// A key was taken and its value was not.
     owing: bool,
+    kind: PhantomData<K>,
 }
 
-impl<'d, 'de> Entries<'d, 'de> {
+impl<'d, 'de, K> Entries<'d, 'de, K> {
     #[inline]
-    pub(super) fn new(deserializer: &'d mut Deserializer<'de>, len: usize) -> Self {
+    pub(super) fn new(deserializer: &'d mut Deserializer<'de>, rest: Rest<'de>, len: usize) -> Self {
         Self {
             deserializer,
+            rest,
             left: len,
             owing: false,
+            kind: PhantomData,
         }
     }
 
-    /// How many the visitor did not take, or not whole.
+    /// What follows those that the visitor took, and how many it did not take, or not whole.
     #[inline]
-    pub(super) fn left(&self) -> usize {
-        self.left + usize::from(self.owing)
-    }
-
-    /// The error of entries that the visitor did not take.
-    pub(super) fn left_over(&self) -> Error {
-        left_over(self.deserializer, self.left(), "entries")
+    pub(super) fn left(&self) -> (Rest<'de>, usize) {
+        (self.rest, self.left + usize::from(self.owing))
     }
 }
 
-#[cold]
-#[inline(never)]
-fn left_over(deserializer: &Deserializer<'_>, left: usize, parts: &str) -> Error {
-    let cursor = &deserializer.cursor;
-    more(left, parts).at(cursor.offset_of(cursor.position()))
-}
-
-impl<'de> MapAccess<'de> for Entries<'_, 'de> {
+impl<'de, K> MapAccess<'de> for Entries<'_, 'de, K> {
     type Error = Error;
 
     #[inline]
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
+    fn next_key_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
         if self.left == 0 {
             return Ok(None);
         }
         self.left -= 1;
         self.owing = true;
-        located(self.deserializer, seed).map(Some)
+        located(self.deserializer, &mut self.rest, seed).map(Some)
     }
 
     #[inline]
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
         self.owing = false;
-        located(self.deserializer, seed)
+        located(self.deserializer, &mut self.rest, seed)
     }
 
     #[inline]
@@ -115,11 +126,21 @@ impl<'de> MapAccess<'de> for Entries<'_, 'de> {
 
 /// Reads one item; an error without a place gets the item's.
 #[inline]
-pub(super) fn located<'de, T: DeserializeSeed<'de>>(deserializer: &mut Deserializer<'de>, seed: T) -> Result<T::Value> {
-    let start = deserializer.cursor.position();
-    match seed.deserialize(&mut *deserializer) {
+pub(super) fn located<'de, T: DeserializeSeed<'de>>(
+    deserializer: &mut Deserializer<'de>,
+    rest: &mut Rest<'de>,
+    seed: T,
+) -> Result<T::Value> {
+    // A copy, so that only its address is given to what is not inlined.
+    let mut own = *rest;
+    let value = seed.deserialize(Item {
+        deserializer,
+        rest: &mut own,
+    });
+    let left = mem::replace(rest, own).len();
+    match value {
         Ok(value) => Ok(value),
-        Err(error) => Err(deserializer.locate(error, start)),
+        Err(error) => Err(deserializer.locate_left(error, left)),
     }
 }
 
@@ -161,6 +182,6 @@ impl<'de> SeqAccess<'de> for ByteAccess<'de> {
 }
 
 #[cold]
-fn more(left: usize, parts: &str) -> Error {
+pub(super) fn more(left: usize, parts: &str) -> Error {
     Error::data(format!("{left} more {parts} than the type holds"))
 }

@@ -1,23 +1,18 @@
 //! `serde::Deserializer`: what each method makes of the next item.
 
-use serde::de::value::{BorrowedStrDeserializer, U32Deserializer};
-use serde::de::{Error as _, Unexpected, Visitor};
+use serde::de::Visitor;
+use serde::de::value::BorrowedStrDeserializer;
 
-use super::Deserializer;
-use super::access::ByteAccess;
-use super::items::unexpected;
-use super::parts::ExtParts;
-use super::variant::Variant;
+use super::access::{Any, Fields, Floats};
+use super::item::Item;
 use crate::error::{Error, Result};
-use crate::wire;
-use crate::wire::read::Token;
-use crate::{ext, leaf};
+use crate::{ext, leaf, wire};
 
 /// Methods for which any item will do that the visitor takes.
 macro_rules! any {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            self.any(visitor)
+            self.by_deserializer(|deserializer| deserializer.any(visitor))
         }
     )*};
 }
@@ -27,15 +22,15 @@ macro_rules! quick {
     ($($method:ident: $quick:ident => $visit:ident;)*) => {$(
         #[inline]
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            match self.cursor.$quick() {
+            match self.rest.$quick() {
                 Some(value) => visitor.$visit(value),
-                None => self.any(visitor),
+                None => self.by_deserializer(|deserializer| deserializer.any(visitor)),
             }
         }
     )*};
 }
 
-impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
+impl<'de> serde::Deserializer<'de> for Item<'_, 'de> {
     type Error = Error;
 
     #[inline]
@@ -63,9 +58,9 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
 
     #[inline]
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.cursor.quick_map() {
-            Some(len) => self.visit_map(len, visitor),
-            None => self.any(visitor),
+        match self.rest.quick_map() {
+            Some(len) => self.visit_map::<Fields, V>(len, visitor),
+            None => self.by_deserializer(|deserializer| deserializer.any(visitor)),
         }
     }
 
@@ -81,20 +76,15 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
 
     #[inline]
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.cursor.quick_str() {
+        match self.rest.quick_name() {
             Some(name) => visitor.visit_borrowed_str(name),
-            None => self.identifier(visitor),
+            None => self.by_deserializer(|deserializer| deserializer.identifier(visitor)),
         }
     }
 
     #[inline]
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.cursor.token()? {
-            Token::Bytes(bytes) => visitor.visit_borrowed_bytes(bytes),
-            Token::Array(len) => visitor.visit_byte_buf(self.collect_bytes(len)?),
-            Token::Ext(wire::ext::TENSOR, payload) => self.visit_bytes_of(payload, visitor),
-            token => self.visit(token, visitor),
-        }
+        self.by_deserializer(|deserializer| deserializer.bytes(visitor))
     }
 
     #[inline]
@@ -104,20 +94,12 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
 
     #[inline]
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        let start = self.cursor.position();
-        match self.cursor.peek()? {
-            wire::NIL => {
-                self.cursor.token()?;
-                visitor.visit_none()
-            }
-            0xc7..=0xc9 | 0xd4..=0xd8 => match self.cursor.token()? {
-                Token::Ext(wire::ext::SOME, payload) => self.visit_wrapped_some(payload, visitor),
-                _ => {
-                    self.cursor.rewind(start);
-                    self.visit_bare_some(visitor)
-                }
-            },
-            _ => self.visit_bare_some(visitor),
+        if self.rest.quick_nil() {
+            return visitor.visit_none();
+        }
+        match self.rest.peek() {
+            Some(0xc7..=0xc9 | 0xd4..=0xd8) | None => self.by_deserializer(|deserializer| deserializer.option(visitor)),
+            Some(_) => self.visit_bare_some(visitor),
         }
     }
 
@@ -132,76 +114,55 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
             return visitor.visit_newtype_struct(self);
         }
         if name == leaf::TOKEN
-            && let Some(payload) = self.cursor.quick_ext(wire::ext::TENSOR)
+            && let Some(payload) = self.rest.quick_ext(wire::ext::TENSOR)
         {
-            let parts = self.tensor_at_hand(payload)?;
+            let parts = self.by_deserializer(|deserializer| deserializer.tensor_at_hand(payload))?;
             return visitor.visit_newtype_struct(parts);
         }
-        let start = self.cursor.position();
-        match self.cursor.token()? {
-            Token::Ext(wire::ext::TENSOR, payload) if name == leaf::TOKEN => {
-                let parts = self.tensor(payload)?;
-                visitor.visit_newtype_struct(parts)
-            }
-            Token::Ext(wire::ext::TENSOR, payload) if name == leaf::LATER_TOKEN => {
-                let parts = self.tensor_for_later(payload)?;
-                visitor.visit_newtype_struct(parts)
-            }
-            Token::Ext(tag, bytes) if name == ext::TOKEN && !wire::ext::is_own(tag) => {
-                visitor.visit_newtype_struct(ExtParts {
-                    tag: tag.cast_signed(),
-                    bytes,
-                })
-            }
-            // Another form of a tensor, or what is none at all: the visitor says.
-            _ => {
-                self.cursor.rewind(start);
-                visitor.visit_newtype_struct(self)
-            }
-        }
+        self.by_deserializer(|deserializer| deserializer.newtype(name, visitor))
     }
 
     #[inline]
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        if let Some(len) = self.cursor.quick_array() {
-            return self.visit_array(len, visitor);
-        }
-        match self.cursor.token()? {
-            Token::Array(len) => self.visit_array(len, visitor),
-            Token::Bytes(bytes) => {
-                let mut bytes = ByteAccess::new(bytes);
-                let value = visitor.visit_seq(&mut bytes)?;
-                bytes.end()?;
-                Ok(value)
+        match self.rest.quick_array() {
+            Some(len) => {
+                let rest = *self.rest;
+                self.visit_array::<Any, V>(rest, len, visitor)
             }
-            Token::Ext(wire::ext::TENSOR, payload) => self.visit_elements(payload, visitor),
-            token => self.visit(token, visitor),
+            None => self.by_deserializer(|deserializer| deserializer.sequence(visitor)),
         }
     }
 
     #[inline]
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
-        self.deserialize_seq(visitor)
+    fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value> {
+        if !may_be_f32s::<V::Value>(len) {
+            return self.tuple(len, visitor);
+        }
+        match self.rest.before_f32s(len) {
+            Some(rest) => self.visit_array::<Floats, V>(rest, len, visitor),
+            None => self.by_deserializer(|deserializer| deserializer.tuple(len, visitor)),
+        }
     }
 
     #[inline]
-    fn deserialize_tuple_struct<V: Visitor<'de>>(self, _: &'static str, _: usize, visitor: V) -> Result<V::Value> {
-        self.deserialize_seq(visitor)
+    fn deserialize_tuple_struct<V: Visitor<'de>>(self, _: &'static str, len: usize, visitor: V) -> Result<V::Value> {
+        self.deserialize_tuple(len, visitor)
     }
 
     #[inline]
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        if let Some(len) = self.cursor.quick_map() {
-            return self.visit_map(len, visitor);
+        let len = fields.len();
+        if !may_be_f32s::<V::Value>(len) {
+            return self.structure(len, visitor);
         }
-        match self.cursor.quick_array() {
-            Some(len) => self.visit_array(len, visitor),
-            None => self.any(visitor),
+        match self.rest.before_f32s(len) {
+            Some(rest) => self.visit_array::<Floats, V>(rest, len, visitor),
+            None => self.by_deserializer(|deserializer| deserializer.structure(len, visitor)),
         }
     }
 
@@ -212,32 +173,24 @@ impl<'de> serde::Deserializer<'de> for &mut Deserializer<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        match self.cursor.token()? {
-            Token::Str(text) => visitor.visit_enum(BorrowedStrDeserializer::new(self.cursor.utf8(text)?)),
-            Token::Unsigned(index) => {
-                let index = u32::try_from(index)
-                    .map_err(|_| Error::invalid_value(Unexpected::Unsigned(index), &"the index of a variant"))?;
-                visitor.visit_enum(U32Deserializer::new(index))
-            }
-            Token::Map(1) => {
-                self.enter()?;
-                let value = visitor.visit_enum(Variant::new(self))?;
-                self.leave();
-                Ok(value)
-            }
-            Token::Map(len) => Err(Error::data(format!(
-                "a map of {len} entries, where a variant of `{name}` is a map of one"
-            ))),
-            token => Err(Error::invalid_type(
-                unexpected(&token),
-                &format!("a variant of `{name}`: its name, its index, or a map of one").as_str(),
-            )),
+        match self.rest.quick_str() {
+            Some(variant) => visitor.visit_enum(BorrowedStrDeserializer::new(variant)),
+            None => self.by_deserializer(|deserializer| deserializer.variant(name, visitor)),
         }
     }
 
     #[inline]
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        self.cursor.skip()?;
+        self.by_deserializer(|deserializer| deserializer.cursor.skip())?;
         visitor.visit_unit()
     }
+}
+
+/// Whether a type has the size of so many `f32`, as vertices, boxes and rotations have.
+///
+/// If that many floats come next, the optimiser knows it of each when the type's visitor takes them: no check is left, nor anything of
+/// what else might have come, and the type is read where it stands. All else of such a type is then not read there, but in a function of its own.
+#[inline]
+fn may_be_f32s<T>(len: usize) -> bool {
+    size_of::<T>() == len * size_of::<f32>()
 }

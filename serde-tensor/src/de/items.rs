@@ -1,13 +1,16 @@
 //! Items of a message handed to visitors.
 
-use serde::de::{Error as _, Unexpected, Visitor};
-
 use std::sync::Arc;
 
+use serde::Deserializer as _;
+use serde::de::value::{BorrowedStrDeserializer, U32Deserializer};
+use serde::de::{Error as _, Unexpected, Visitor};
+
 use super::Deserializer;
-use super::access::{Entries, Items};
+use super::access::{Any, ByteAccess};
 use super::elements::Elements;
-use super::parts::{Data, TensorParts};
+use super::parts::{Data, ExtParts, TensorParts};
+use super::variant::Variant;
 use crate::call::decode::held::Held;
 use crate::call::decode::{Check, Deferred, DeferredPlace, addresses};
 use crate::error::{Error, Result};
@@ -16,6 +19,7 @@ use crate::wire::descriptor::{self, Descriptor, Place};
 use crate::wire::frame::Frame;
 use crate::wire::read::Token;
 use crate::wire::to_u64;
+use crate::{ext, leaf};
 
 impl<'de> Deserializer<'de> {
     /// Hands the next item to a visitor as what it is.
@@ -35,35 +39,106 @@ impl<'de> Deserializer<'de> {
             Token::F64(value) => visitor.visit_f64(value),
             Token::Str(text) => visitor.visit_borrowed_str(self.cursor.utf8(text)?),
             Token::Bytes(bytes) => visitor.visit_borrowed_bytes(bytes),
-            Token::Array(len) => self.visit_array(len, visitor),
-            Token::Map(len) => self.visit_map(len, visitor),
+            Token::Array(len) => self.item(|item| {
+                let rest = *item.rest;
+                item.visit_array::<Any, V>(rest, len, visitor)
+            }),
+            Token::Map(len) => self.item(|item| item.visit_map::<Any, V>(len, visitor)),
             Token::Ext(tag, payload) => self.visit_ext(tag, payload, visitor),
         }
     }
 
-    #[inline]
-    pub(super) fn visit_array<V: Visitor<'de>>(&mut self, len: usize, visitor: V) -> Result<V::Value> {
-        let depth = self.enter()?;
-        let mut items = Items::new(self, len);
-        // The value stays where it is made: taken out of its result and put back, it would be copied twice.
-        let value = visitor.visit_seq(&mut items);
-        if items.left() != 0 && value.is_ok() {
-            return Err(items.left_over());
+    /// A sequence in any form but a short array.
+    #[inline(never)]
+    pub(super) fn sequence<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        match self.cursor.token()? {
+            Token::Bytes(bytes) => {
+                let mut bytes = ByteAccess::new(bytes);
+                let value = visitor.visit_seq(&mut bytes)?;
+                bytes.end()?;
+                Ok(value)
+            }
+            Token::Ext(wire::ext::TENSOR, payload) => self.visit_elements(payload, visitor),
+            token => self.visit(token, visitor),
         }
-        self.depth = depth;
-        value
     }
 
-    #[inline]
-    pub(super) fn visit_map<V: Visitor<'de>>(&mut self, len: usize, visitor: V) -> Result<V::Value> {
-        let depth = self.enter()?;
-        let mut entries = Entries::new(self, len);
-        let value = visitor.visit_map(&mut entries);
-        if entries.left() != 0 && value.is_ok() {
-            return Err(entries.left_over());
+    /// Bytes in any form.
+    #[inline(never)]
+    pub(super) fn bytes<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        match self.cursor.token()? {
+            Token::Bytes(bytes) => visitor.visit_borrowed_bytes(bytes),
+            Token::Array(len) => visitor.visit_byte_buf(self.collect_bytes(len)?),
+            Token::Ext(wire::ext::TENSOR, payload) => self.visit_bytes_of(payload, visitor),
+            token => self.visit(token, visitor),
         }
-        self.depth = depth;
-        value
+    }
+
+    /// An option that may be nothing, or that says itself that it is something.
+    #[inline(never)]
+    pub(super) fn option<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        let start = self.cursor.position();
+        match self.cursor.token()? {
+            Token::Nil => visitor.visit_none(),
+            Token::Ext(wire::ext::SOME, payload) => self.visit_wrapped_some(payload, visitor),
+            _ => {
+                self.cursor.rewind(start);
+                self.item(|item| item.visit_bare_some(visitor))
+            }
+        }
+    }
+
+    /// A newtype struct of one of this crate's own names.
+    #[inline(never)]
+    pub(super) fn newtype<V: Visitor<'de>>(&mut self, name: &'static str, visitor: V) -> Result<V::Value> {
+        let start = self.cursor.position();
+        match self.cursor.token()? {
+            Token::Ext(wire::ext::TENSOR, payload) if name == leaf::TOKEN => {
+                let parts = self.tensor(payload)?;
+                visitor.visit_newtype_struct(parts)
+            }
+            Token::Ext(wire::ext::TENSOR, payload) if name == leaf::LATER_TOKEN => {
+                let parts = self.tensor_for_later(payload)?;
+                visitor.visit_newtype_struct(parts)
+            }
+            Token::Ext(tag, bytes) if name == ext::TOKEN && !wire::ext::is_own(tag) => {
+                visitor.visit_newtype_struct(ExtParts {
+                    tag: tag.cast_signed(),
+                    bytes,
+                })
+            }
+            // Another form of a tensor, or what is none at all: the visitor says.
+            _ => {
+                self.cursor.rewind(start);
+                self.item(|item| visitor.visit_newtype_struct(item))
+            }
+        }
+    }
+
+    /// A variant of an enum in any form but a short name.
+    #[inline(never)]
+    pub(super) fn variant<V: Visitor<'de>>(&mut self, name: &'static str, visitor: V) -> Result<V::Value> {
+        match self.cursor.token()? {
+            Token::Str(text) => visitor.visit_enum(BorrowedStrDeserializer::new(self.cursor.utf8(text)?)),
+            Token::Unsigned(index) => {
+                let index = u32::try_from(index)
+                    .map_err(|_| Error::invalid_value(Unexpected::Unsigned(index), &"the index of a variant"))?;
+                visitor.visit_enum(U32Deserializer::new(index))
+            }
+            Token::Map(1) => {
+                self.enter()?;
+                let value = visitor.visit_enum(Variant::new(self))?;
+                self.leave();
+                Ok(value)
+            }
+            Token::Map(len) => Err(Error::data(format!(
+                "a map of {len} entries, where a variant of `{name}` is a map of one"
+            ))),
+            token => Err(Error::invalid_type(
+                unexpected(&token),
+                &format!("a variant of `{name}`: its name, its index, or a map of one").as_str(),
+            )),
+        }
     }
 
     #[inline(never)]
@@ -85,25 +160,12 @@ impl<'de> Deserializer<'de> {
         let end = self.cursor.position();
         self.cursor.rewind(end - payload.len());
         self.enter()?;
-        let value = visitor.visit_some(&mut *self)?;
+        let value = self.item(|item| visitor.visit_some(item))?;
         self.leave();
         if self.cursor.position() == end {
             return Ok(value);
         }
         Err(Error::syntax("an ext 0x53 holds more or less than one value").at(self.cursor.offset_of(end)))
-    }
-
-    /// `Some` of what comes next. One directly inside another is a level of depth, though the bytes do not show it.
-    #[inline]
-    pub(super) fn visit_bare_some<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
-        let start = self.cursor.position();
-        if self.some_at.replace(start) != Some(start) {
-            return visitor.visit_some(self);
-        }
-        self.enter()?;
-        let value = visitor.visit_some(&mut *self)?;
-        self.leave();
-        Ok(value)
     }
 
     fn wide(&self, payload: &[u8]) -> Result<[u8; 16]> {
@@ -290,20 +352,19 @@ impl<'de> Deserializer<'de> {
     /// A key or the name of a variant, in any other form than a short string.
     #[inline(never)]
     pub(super) fn identifier<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
-        let start = self.cursor.position();
-        // The tag of an adjacently tagged enum is a unit variant, which in a compact message is a map of one.
-        match self.cursor.quick_map() {
-            Some(1) => self.compact_unit(visitor),
-            _ => {
-                self.cursor.rewind(start);
-                self.any(visitor)
-            }
+        if let Some(name) = self.item(|item| item.rest.quick_str()) {
+            return visitor.visit_borrowed_str(name);
+        }
+        match self.cursor.token()? {
+            // The tag of an adjacently tagged enum is a unit variant, which in a compact message is a map of one.
+            Token::Map(1) => self.compact_unit(visitor),
+            token => self.visit(token, visitor),
         }
     }
 
     /// The name or index of a unit variant whose map of one was begun.
     pub(super) fn compact_unit<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
-        let value = serde::Deserializer::deserialize_str(&mut *self, visitor)?;
+        let value = self.item(|item| item.deserialize_str(visitor))?;
         match self.cursor.token()? {
             Token::Nil => Ok(value),
             token => Err(Error::invalid_type(

@@ -3,6 +3,7 @@
 mod access;
 mod deserialize;
 mod elements;
+mod item;
 mod items;
 mod loaded;
 mod parts;
@@ -54,7 +55,7 @@ pub struct Deserializer<'de> {
     /// The message and whatever follows it.
     input: &'de [u8],
     depth: usize,
-    /// Where the last `Some` began, to see `Some(Some(…))`: a type may be nothing else, without end.
+    /// How many bytes were left where the last `Some` began, to see `Some(Some(…))`: a type may be nothing else, without end.
     some_at: Option<usize>,
     limits: Limits,
     call: Call<'de>,

@@ -4,7 +4,7 @@ use serde::de::{DeserializeSeed, EnumAccess, VariantAccess, Visitor};
 use serde::{Deserialize, Deserializer as _};
 
 use super::Deserializer;
-use super::access::located;
+use super::item::Item;
 use crate::error::{Category, Error, Result};
 
 pub(super) struct Variant<'d, 'de> {
@@ -15,6 +15,14 @@ impl<'d, 'de> Variant<'d, 'de> {
     pub(super) fn new(deserializer: &'d mut Deserializer<'de>) -> Self {
         Self { deserializer }
     }
+
+    /// Reads name or content; an error without a place gets the item's.
+    fn located<R>(self, read: impl FnOnce(Item<'_, 'de>) -> Result<R>) -> Result<R> {
+        let start = self.deserializer.cursor.position();
+        self.deserializer
+            .item(read)
+            .map_err(|error| self.deserializer.locate(error, start))
+    }
 }
 
 impl<'de> EnumAccess<'de> for Variant<'_, 'de> {
@@ -22,7 +30,7 @@ impl<'de> EnumAccess<'de> for Variant<'_, 'de> {
     type Variant = Self;
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self)> {
-        let variant = located(self.deserializer, seed)?;
+        let variant = Variant::new(&mut *self.deserializer).located(|item| seed.deserialize(item))?;
         Ok((variant, self))
     }
 }
@@ -31,31 +39,23 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
     type Error = Error;
 
     fn unit_variant(self) -> Result<()> {
-        let start = self.deserializer.cursor.position();
-        <()>::deserialize(&mut *self.deserializer).map_err(|error| {
-            let error = match error.category() {
+        self.located(|item| {
+            <()>::deserialize(item).map_err(|error| match error.category() {
                 Category::Data => Error::data(format!("content of a unit variant: {}", error.message())),
                 _ => error,
-            };
-            self.deserializer.locate(error, start)
+            })
         })
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value> {
-        located(self.deserializer, seed)
+        self.located(|item| seed.deserialize(item))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value> {
-        let start = self.deserializer.cursor.position();
-        self.deserializer
-            .deserialize_tuple(len, visitor)
-            .map_err(|error| self.deserializer.locate(error, start))
+        self.located(|item| item.deserialize_tuple(len, visitor))
     }
 
     fn struct_variant<V: Visitor<'de>>(self, fields: &'static [&'static str], visitor: V) -> Result<V::Value> {
-        let start = self.deserializer.cursor.position();
-        self.deserializer
-            .deserialize_struct("", fields, visitor)
-            .map_err(|error| self.deserializer.locate(error, start))
+        self.located(|item| item.deserialize_struct("", fields, visitor))
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod front;
 pub(crate) mod pages;
 pub(crate) mod path;
 pub(crate) mod read;
+pub(crate) mod rest;
 pub(crate) mod store;
 pub(crate) mod tensors;
 mod text;

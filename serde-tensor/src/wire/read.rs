@@ -1,6 +1,7 @@
 //! MessagePack, read token by token.
 
-use super::{text, to_u64};
+use super::rest::Rest;
+use super::to_u64;
 use crate::error::{Error, Result};
 
 /// One MessagePack item; for a container its header only.
@@ -73,106 +74,21 @@ impl<'de> Cursor<'de> {
         self.rest
     }
 
+    /// What is left, to be read by others.
+    #[inline]
+    pub(crate) fn left(&self) -> Rest<'de> {
+        Rest::new(self.rest)
+    }
+
+    /// Goes on where others, who had what is left, ended.
+    #[inline]
+    pub(crate) fn go_on(&mut self, left: Rest<'de>) {
+        self.rest = left.bytes();
+    }
+
     /// Goes back to a position that [`position`](Self::position) returned.
     pub(crate) fn rewind(&mut self, position: usize) {
         self.rest = &self.bytes[position.min(self.bytes.len())..];
-    }
-
-    /// The next marker byte, not taken.
-    #[inline]
-    pub(crate) fn peek(&self) -> Result<u8> {
-        match self.rest.first() {
-            Some(&marker) => Ok(marker),
-            None => Err(self.ended("a value")),
-        }
-    }
-
-    /// Takes a number that is not negative, if that is what comes next and it is nowhere near the end.
-    #[inline]
-    pub(crate) fn quick_unsigned(&mut self) -> Option<u64> {
-        let (&[marker, payload @ ..], _) = self.rest.split_first_chunk::<9>()?;
-        if marker < 0x80 {
-            self.rest = &self.rest[1..];
-            return Some(u64::from(marker));
-        }
-        if marker & 0xfc != 0xcc {
-            return None;
-        }
-        // The last two bits of the marker are log2 of the payload's width.
-        let width = 1usize << (marker & 3);
-        self.rest = &self.rest[1 + width..];
-        Some(u64::from_be_bytes(payload) >> (64 - 8 * width))
-    }
-
-    /// Takes a float of 32 bits, if that is what comes next.
-    #[inline]
-    pub(crate) fn quick_f32(&mut self) -> Option<f32> {
-        let (&[0xca, a, b, c, d], rest) = self.rest.split_first_chunk::<5>()? else {
-            return None;
-        };
-        self.rest = rest;
-        Some(f32::from_bits(u32::from_be_bytes([a, b, c, d])))
-    }
-
-    /// Takes a float of 64 bits, if that is what comes next.
-    #[inline]
-    pub(crate) fn quick_f64(&mut self) -> Option<f64> {
-        let (&[0xcb, payload @ ..], rest) = self.rest.split_first_chunk::<9>()? else {
-            return None;
-        };
-        self.rest = rest;
-        Some(f64::from_bits(u64::from_be_bytes(payload)))
-    }
-
-    /// Takes a string of up to 64 bytes, if that is what comes next, it is ASCII, and it is nowhere near the end.
-    #[inline]
-    pub(crate) fn quick_str(&mut self) -> Option<&'de str> {
-        let (&[marker, next], _) = self.rest.split_first_chunk()?;
-        let (header, len) = match marker {
-            0xa0..=0xbf => (1, marker & 0x1f),
-            0xd9 => (2, next),
-            _ => return None,
-        };
-        let rest = &self.rest[header..];
-        let text = text::short_ascii(rest, usize::from(len))?;
-        self.rest = &rest[text.len()..];
-        Some(text)
-    }
-
-    /// Takes an extension value of a type, if that is what comes next and its length has a field of its own.
-    #[inline]
-    pub(crate) fn quick_ext(&mut self, tag: u8) -> Option<&'de [u8]> {
-        let (len, rest) = match *self.rest {
-            [0xc7, len, found, ref rest @ ..] if found == tag => (usize::from(len), rest),
-            [0xc8, a, b, found, ref rest @ ..] if found == tag => (usize::from(u16::from_be_bytes([a, b])), rest),
-            _ => return None,
-        };
-        let (payload, rest) = rest.split_at_checked(len)?;
-        self.rest = rest;
-        Some(payload)
-    }
-
-    /// Takes the header of an array of up to 15 elements, if that is what comes next.
-    #[inline]
-    pub(crate) fn quick_array(&mut self) -> Option<usize> {
-        self.quick_header(0x90, 1)
-    }
-
-    /// Takes the header of a map of up to 15 entries, if that is what comes next.
-    #[inline]
-    pub(crate) fn quick_map(&mut self) -> Option<usize> {
-        self.quick_header(0x80, 2)
-    }
-
-    #[inline]
-    fn quick_header(&mut self, kind: u8, each: usize) -> Option<usize> {
-        let (&marker, rest) = self.rest.split_first()?;
-        let len = usize::from(marker & 0x0f);
-        if marker & 0xf0 != kind || len * each > rest.len() {
-            return None;
-        }
-        self.rest = rest;
-        Some(len)
     }
 
     /// Takes one item.
