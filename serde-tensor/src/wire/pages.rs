@@ -2,6 +2,8 @@
 
 #![allow(unsafe_code, reason = "the system is told about memory by its address")]
 
+use std::mem::MaybeUninit;
+
 /// From how many bytes on the system is asked: of less, a large page would be too large a part.
 const LARGE: usize = 4 << 20;
 
@@ -9,24 +11,28 @@ const LARGE: usize = 4 << 20;
 /// takes one step for 2 MiB rather than for 4 KiB, and filling new memory about half the time. Elsewhere, and for little room, nothing happens.
 ///
 /// Not for a vector that will grow: memory in large pages is not moved as easily.
-#[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn expect_filling(bytes: &mut Vec<u8>) {
+    expect_filling_of(bytes.spare_capacity_mut());
+}
+
+/// The same of any memory.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(crate) fn expect_filling_of(room: &mut [MaybeUninit<u8>]) {
     const SMALL_PAGE: usize = 4096;
-    let room = bytes.spare_capacity_mut();
     if room.len() < LARGE {
         return;
     }
     let start = room.as_mut_ptr();
     let skip = start.addr().next_multiple_of(SMALL_PAGE) - start.addr();
     let len = room.len() - skip;
-    // SAFETY: `skip` is less than a page and `room` is longer, so both ends are in the vector's memory; the system rounds the end up to that of
+    // SAFETY: `skip` is less than a page and `room` is longer, so both ends are in `room`; the system rounds the end up to that of
     // its page. Advice changes neither what is in memory nor who may use it. A system that has no large pages refuses it; one
     // whose pages are longer than 4 KiB may, too.
     unsafe { libc::madvise(start.add(skip).cast(), len, libc::MADV_HUGEPAGE) };
 }
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
-pub(crate) fn expect_filling(_: &mut Vec<u8>) {}
+pub(crate) fn expect_filling_of(_: &mut [MaybeUninit<u8>]) {}
 
 #[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests {

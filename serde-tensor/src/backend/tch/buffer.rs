@@ -4,15 +4,20 @@
     reason = "tch lends no tensor's memory to a reader, and zeroes all of it or none"
 )]
 
+use std::mem::MaybeUninit;
 use std::{ptr, slice};
 
 use ::tch::{Device, Kind, Tensor};
 
 use super::signed;
+use crate::wire::pages::expect_filling_of;
 use crate::{Error, Result};
 
 /// How many bytes are zeroed at once, to be read into: few enough to stay in cache in between.
 const CHUNK: usize = 256 * 1024;
+
+/// How many bytes have arrived when it is believed that as many follow as there is room for.
+const BELIEVED: usize = 4 * CHUNK;
 
 /// The length of an arena is a multiple of the largest element's size, so that it can be viewed as elements of each.
 const UNIT: usize = 16;
@@ -27,6 +32,8 @@ pub(super) struct Buffer {
     zeroed: usize,
     /// Invariant: at most `zeroed`.
     len: usize,
+    /// The system was told that all of it will be filled.
+    expected: bool,
 }
 
 impl Buffer {
@@ -47,6 +54,7 @@ impl Buffer {
             capacity,
             zeroed: 0,
             len: 0,
+            expected: false,
         })
     }
 
@@ -63,6 +71,17 @@ impl Buffer {
         let most = end.min(self.capacity).max(self.len) - self.len;
         let room = self.len + most.min(CHUNK);
         let memory = self.memory()?;
+        if !self.expected && self.zeroed >= BELIEVED {
+            self.expected = true;
+            // SAFETY: zeroed <= capacity, so this is the rest of the tensor's allocation, which nobody else uses (see `Buffer`). What is
+            // not initialised may be anything.
+            expect_filling_of(unsafe {
+                slice::from_raw_parts_mut(
+                    memory.add(self.zeroed).cast::<MaybeUninit<u8>>(),
+                    self.capacity - self.zeroed,
+                )
+            });
+        }
         if self.zeroed < room {
             // SAFETY: zeroed <= room <= capacity, so the range lies in the tensor's allocation (invariant of `capacity`), which
             // nobody else uses (see `Buffer`).

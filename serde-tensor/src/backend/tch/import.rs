@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use ::tch::{Kind, Tensor};
+use smallvec::{SmallVec, smallvec};
 
 use super::arena::Arena;
 use super::segments::Segments;
@@ -12,13 +13,16 @@ use super::{fault, kind, memory, signed};
 use crate::backend::{Import, Imported};
 use crate::{Error, Result, Transfer};
 
+/// A shape or strides, as libtorch takes them.
+type Signed = SmallVec<[i64; 4]>;
+
 /// The tensor that is to be made, as libtorch wants to be told.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Wanted {
     pub(super) kind: Kind,
     pub(super) element: usize,
-    size: Vec<i64>,
-    strides: Option<Vec<i64>>,
+    size: Signed,
+    strides: Option<Signed>,
     pub(super) target: Target,
     pub(super) requires_grad: bool,
 }
@@ -117,7 +121,9 @@ impl Wanted {
         let mut tensor = self.moved(memory::filled(self.kind, &[elements], bytes)?)?;
         let strides = self.strides();
         // Its bounds are checked.
-        let _same = tensor.f_as_strided_(&self.size, &*strides, 0).map_err(refused)?;
+        let _same = tensor
+            .f_as_strided_(&*self.size, strides.as_slice(), 0)
+            .map_err(refused)?;
         self.finish(tensor)
     }
 
@@ -137,7 +143,7 @@ impl Wanted {
         }
     }
 
-    fn strides(&self) -> Cow<'_, [i64]> {
+    fn strides(&self) -> Cow<'_, Signed> {
         match &self.strides {
             Some(strides) => Cow::Borrowed(strides),
             None => Cow::Owned(row_major_strides(&self.size)),
@@ -152,7 +158,7 @@ impl Wanted {
         let mut tensor = flat.f_data().map_err(refused)?;
         let strides = self.strides();
         let _same = tensor
-            .f_as_strided_(&self.size, &*strides, signed(first)?)
+            .f_as_strided_(&*self.size, strides.as_slice(), signed(first)?)
             .map_err(refused)?;
         self.finish(tensor)
     }
@@ -175,8 +181,8 @@ fn stride_of(stride: usize, dim: usize) -> Result<i64> {
 }
 
 /// Of a shape that is known to have an addressable length.
-fn row_major_strides(size: &[i64]) -> Vec<i64> {
-    let mut strides = vec![1; size.len()];
+fn row_major_strides(size: &[i64]) -> Signed {
+    let mut strides: Signed = smallvec![1; size.len()];
     let mut stride = 1i64;
     for (slot, &dim) in strides.iter_mut().zip(size).rev() {
         *slot = stride;

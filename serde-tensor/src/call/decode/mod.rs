@@ -2,6 +2,7 @@
 
 mod context;
 mod copies;
+mod counted;
 pub(crate) mod held;
 mod later;
 mod log;
@@ -9,7 +10,7 @@ mod names;
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::mem;
 use std::ops::Range;
 use std::rc::Rc;
@@ -20,6 +21,7 @@ use bytes::Bytes;
 use super::effective;
 use super::spans::Spans;
 use copies::Copies;
+use counted::Counted;
 use held::{Held, Spot};
 use log::{Log, report};
 use names::Names;
@@ -112,7 +114,7 @@ struct Rare {
     copied: usize,
     /// The descriptions of the tensors that were counted, by address: one that is read again, for another variant, is not
     /// counted again.
-    counted: HashSet<usize>,
+    counted: Counted,
     /// By the addresses of what was copied; by its place in the message where that is in a library's memory.
     copies: Copies,
     /// How often the message's segments are named, once that was asked.
