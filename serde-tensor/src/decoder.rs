@@ -1,7 +1,6 @@
 //! Decoding with options.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -9,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::backend::Memory;
 use crate::call::decode::held::Held;
-use crate::call::decode::{Options, default_options};
+use crate::call::decode::{Options, SharedOptions};
 use crate::de::Deserializer;
 use crate::device::{Device, OnMissing, Placement, Report};
 use crate::error::Result;
@@ -31,14 +30,14 @@ use crate::limits::Limits;
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Decoder {
-    options: Arc<Options>,
+    options: SharedOptions,
 }
 
 impl Decoder {
     /// The options of [`from_slice`](crate::from_slice).
     pub fn new() -> Self {
         Self {
-            options: default_options(),
+            options: SharedOptions::default(),
         }
     }
 
@@ -84,7 +83,7 @@ impl Decoder {
     ///
     /// See [`Category`](crate::Category).
     pub fn from_slice<'de, T: Deserialize<'de>>(&self, bytes: &'de [u8]) -> Result<T> {
-        Ok(self.decode(bytes, None, false)?.0)
+        read_value(Deserializer::open(bytes, self.options.clone(), None, false)?)
     }
 
     /// Decodes a value from a whole message, whose buffer its tensors share.
@@ -94,7 +93,12 @@ impl Decoder {
     /// See [`Category`](crate::Category).
     #[expect(clippy::needless_pass_by_value, reason = "the tensors keep the buffer")]
     pub fn from_bytes<T: DeserializeOwned>(&self, bytes: Bytes) -> Result<T> {
-        Ok(self.decode(&bytes, Some(bytes.clone()), false)?.0)
+        read_value(Deserializer::open(
+            &bytes,
+            self.options.clone(),
+            Some(bytes.clone()),
+            false,
+        )?)
     }
 
     /// [`from_slice`](Self::from_slice), and what was decided for each tensor.
@@ -144,7 +148,7 @@ impl Decoder {
     ///
     /// See [`Category`](crate::Category).
     pub fn take_from_slice<'de, T: Deserialize<'de>>(&self, bytes: &'de [u8]) -> Result<(T, &'de [u8])> {
-        let mut deserializer = Deserializer::open(bytes, Arc::clone(&self.options), None, false)?;
+        let mut deserializer = Deserializer::open(bytes, self.options.clone(), None, false)?;
         let value = T::deserialize(&mut deserializer).map_err(|error| deserializer.locate(error, 0));
         let rest = deserializer.rest();
         deserializer.finish()?;
@@ -157,11 +161,11 @@ impl Decoder {
     ///
     /// If the bytes start like a frame and are none.
     pub fn deserializer<'de>(&self, bytes: &'de [u8]) -> Result<Deserializer<'de>> {
-        Deserializer::open(bytes, Arc::clone(&self.options), None, false)
+        Deserializer::open(bytes, self.options.clone(), None, false)
     }
 
-    pub(crate) fn shared_options(&self) -> Arc<Options> {
-        Arc::clone(&self.options)
+    pub(crate) fn shared_options(&self) -> SharedOptions {
+        self.options.clone()
     }
 
     pub(crate) fn options(&self) -> &Options {
@@ -174,21 +178,21 @@ impl Decoder {
         owner: Option<Bytes>,
         record: bool,
     ) -> Result<(T, Report)> {
-        read(Deserializer::open(bytes, Arc::clone(&self.options), owner, record)?)
+        read(Deserializer::open(bytes, self.options.clone(), owner, record)?)
     }
 
     fn decode_held<T: DeserializeOwned>(&self, memory: Box<dyn Memory>, record: bool) -> Result<(T, Report)> {
         let held = Rc::new(Held::open(memory, &self.options.limits)?);
-        read(Deserializer::held(&held, Arc::clone(&self.options), record))
+        read(Deserializer::held(&held, self.options.clone(), record))
     }
 
     fn with(mut self, change: impl FnOnce(&mut Options)) -> Self {
-        change(Arc::make_mut(&mut self.options));
+        change(self.options.make_mut());
         self
     }
 }
 
-/// Reads a whole message.
+/// Reads a whole message, and says what was decided for each tensor.
 pub(crate) fn read<'de, T: Deserialize<'de>>(mut deserializer: Deserializer<'de>) -> Result<(T, Report)> {
     let value = T::deserialize(&mut deserializer).map_err(|error| deserializer.locate(error, 0));
     let ended = deserializer.check_end();
@@ -197,6 +201,18 @@ pub(crate) fn read<'de, T: Deserialize<'de>>(mut deserializer: Deserializer<'de>
     let value = value?;
     ended?;
     Ok((value, report))
+}
+
+/// [`read`] without the report. A value may be large, so it stays in the place in which it is returned.
+fn read_value<'de, T: Deserialize<'de>>(mut deserializer: Deserializer<'de>) -> Result<T> {
+    let mut value = T::deserialize(&mut deserializer);
+    if value.is_err() {
+        value = value.map_err(|error| deserializer.locate(error, 0));
+    }
+    if let Err(error) = deserializer.conclude(value.is_ok()) {
+        value = Err(error);
+    }
+    value
 }
 
 impl Default for Decoder {

@@ -196,7 +196,7 @@ impl<'de> Deserializer<'de> {
     #[inline(never)]
     pub(super) fn visit_elements<V: Visitor<'de>>(&mut self, payload: &'de [u8], visitor: V) -> Result<V::Value> {
         let TensorParts { fields, data, .. } = self.tensor(payload)?;
-        let descriptor = Descriptor::read(&mut &*fields, self.limits.rank)?;
+        let descriptor = Descriptor::read(&mut &*fields, self.max_rank)?;
         match data {
             Data::Borrowed(data) => Elements::of(&descriptor, data)?.visit(visitor),
             Data::Held(held, start, len) => Elements::of(&descriptor, &held.copy(start..start + len)?)?.visit(visitor),
@@ -207,7 +207,7 @@ impl<'de> Deserializer<'de> {
     #[inline(never)]
     pub(super) fn visit_bytes_of<V: Visitor<'de>>(&mut self, payload: &'de [u8], visitor: V) -> Result<V::Value> {
         let TensorParts { fields, data, .. } = self.tensor(payload)?;
-        let descriptor = Descriptor::read(&mut &*fields, self.limits.rank)?;
+        let descriptor = Descriptor::read(&mut &*fields, self.max_rank)?;
         match data {
             Data::Borrowed(data) => {
                 let mut elements = Elements::of(&descriptor, data)?;
@@ -233,7 +233,7 @@ impl<'de> Deserializer<'de> {
         let (data, segment) = match place {
             Place::Inline(data) => (Data::Borrowed(data), None),
             Place::Segment { index, offset } if self.held.is_some() => {
-                let len = descriptor::data_len(fields, self.limits.rank)?;
+                let len = descriptor::data_len(fields, self.max_rank)?;
                 (self.held_data(index, offset, len)?, None)
             }
             Place::Segment { index, offset } => {
@@ -258,7 +258,7 @@ impl<'de> Deserializer<'de> {
     /// The data of a tensor in a segment, and the whole segment.
     fn segment_part(&mut self, fields: &[u8], index: u64, offset: u64) -> Result<(&'de [u8], &'de [u8])> {
         let segment = self.segment(index)?;
-        let len = descriptor::data_len(fields, self.limits.rank)?;
+        let len = descriptor::data_len(fields, self.max_rank)?;
         let part = usize::try_from(offset)
             .ok()
             .and_then(|offset| segment.get(offset..offset.checked_add(len)?));
@@ -273,7 +273,7 @@ impl<'de> Deserializer<'de> {
 
     /// A tensor for a type that reads its data later: without it, if it is in a segment and can be had then.
     pub(super) fn tensor_for_later(&mut self, payload: &'de [u8]) -> Result<TensorParts<'de>> {
-        if self.loaded.is_none() && (self.verified.is_empty() || !self.call.shares()) {
+        if self.loaded.is_none() && (self.checks.is_none() || !self.call.shares()) {
             return self.tensor(payload);
         }
         let start = self.cursor.position() - payload.len();
@@ -287,7 +287,7 @@ impl<'de> Deserializer<'de> {
             return self.tensor_parts(payload);
         };
         let at = addresses(fields).start;
-        let len = descriptor::data_len(fields, self.limits.rank)?;
+        let len = descriptor::data_len(fields, self.max_rank)?;
         let not_inside = |segment: u64| {
             Error::syntax(format!(
                 "a tensor of {len} bytes at {offset} of segment {index}, which has {segment}"
@@ -314,7 +314,10 @@ impl<'de> Deserializer<'de> {
         let start = usize::try_from(offset).ok();
         let data = start.and_then(|start| segment.get(start..start.checked_add(len)?));
         let data = data.ok_or_else(|| not_inside(entry.len))?;
-        let check = self.checks.entry(index);
+        let Some(checks) = &mut self.checks else {
+            return self.tensor_parts(payload);
+        };
+        let check = checks.later.entry(index);
         let check = check.or_insert_with(|| Arc::new(Check::new(index, entry.checksum)));
         let place = DeferredPlace::Memory(Arc::clone(check));
         self.call.defer(Deferred { at, place });
@@ -338,13 +341,12 @@ impl<'de> Deserializer<'de> {
             .as_ref()
             .ok_or_else(|| Error::syntax("a tensor is said to be in a segment, and the message is not a frame"))?;
         let segment = frame.segment(index)?;
-        if let Some(verified) = usize::try_from(index)
-            .ok()
-            .and_then(|index| self.verified.get_mut(index))
-            && !*verified
+        if let Some(checks) = &mut self.checks
+            && let Some(done) = usize::try_from(index).ok().and_then(|index| checks.done.get_mut(index))
+            && !*done
         {
             frame.check_segment(index)?;
-            *verified = true;
+            *done = true;
         }
         Ok(segment)
     }

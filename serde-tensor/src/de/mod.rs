@@ -18,7 +18,7 @@ use bytes::Bytes;
 pub(crate) use loaded::Loaded;
 
 use crate::call::decode::held::Held;
-use crate::call::decode::{Call, Check, Options, Whole, default_options};
+use crate::call::decode::{Call, Check, SharedOptions, Whole};
 use crate::device::Report;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -48,17 +48,24 @@ pub struct Deserializer<'de> {
     held: Option<&'de Rc<Held>>,
     /// Where the segments are, if not in a frame in memory.
     loaded: Option<&'de Loaded>,
-    /// Checksums that tensors which are read later have yet to be held against, by segment.
-    checks: BTreeMap<u64, Arc<Check>>,
-    /// Which segments' checksums were checked; empty where there are none.
-    verified: Vec<bool>,
+    /// The checksums of a frame's segments, where they are set.
+    checks: Option<Box<Checks>>,
     /// The message and whatever follows it.
     input: &'de [u8],
     depth: usize,
     /// How many bytes were left where the last `Some` began, to see `Some(Some(…))`: a type may be nothing else, without end.
     some_at: Option<usize>,
-    limits: Limits,
+    max_depth: usize,
+    max_rank: usize,
     call: Call<'de>,
+}
+
+/// How far the checksums of segments were looked at.
+struct Checks {
+    /// Which were checked.
+    done: Vec<bool>,
+    /// Those that tensors which are read later have yet to be held against, by segment.
+    later: BTreeMap<u64, Arc<Check>>,
 }
 
 impl<'de> Deserializer<'de> {
@@ -68,62 +75,40 @@ impl<'de> Deserializer<'de> {
     ///
     /// If the bytes start like a frame and are none.
     pub fn from_slice(bytes: &'de [u8]) -> Result<Self> {
-        Self::open(bytes, default_options(), None, false)
+        Self::open(bytes, SharedOptions::default(), None, false)
     }
 
     /// Opens a message at the front of `input`, which is `owner`'s if tensors may share it.
-    pub(crate) fn open(input: &'de [u8], options: Arc<Options>, owner: Option<Bytes>, record: bool) -> Result<Self> {
-        let limits = options.limits.clone();
-        if input.is_empty() {
-            return Err(Error::eof("the message is empty").at(0));
-        }
-        let frame = match input[0] == MAGIC[0] {
-            true => Some(Frame::open(input, limits.segments)?),
-            false => None,
-        };
+    pub(crate) fn open(input: &'de [u8], options: SharedOptions, owner: Option<Bytes>, record: bool) -> Result<Self> {
+        let frame = frame_at(input, &options.limits)?;
         let len = frame.as_ref().map_or(input.len(), Frame::len);
-        if to_u64(len) > limits.message {
-            return Err(Error::limit(format!(
-                "a message of {len} bytes, above the limit of {}",
-                limits.message
-            )));
-        }
         let (body, offset) = match &frame {
             Some(frame) => (&input[frame.body()], to_u64(frame.body().start)),
             None => (input, 0),
         };
-        let verified = vec![false; frame.as_ref().map_or(0, Frame::checked_segments)];
+        let checks = match frame.as_ref().map_or(0, Frame::checked_segments) {
+            0 => None,
+            count => Some(Box::new(Checks {
+                done: vec![false; count],
+                later: BTreeMap::new(),
+            })),
+        };
+        let whole = Whole::Bytes(&input[..len]);
         Ok(Self {
-            cursor: Cursor::new(body, offset),
             frame,
-            held: None,
-            loaded: None,
-            checks: BTreeMap::new(),
-            verified,
+            checks,
             input,
-            depth: limits.depth,
-            some_at: None,
-            call: Call::enter(options, owner, body, offset, Whole::Bytes(&input[..len]), record),
-            limits,
+            ..Self::of(body, offset, options, owner, whole, record)
         })
     }
 
     /// Opens a message that lies in memory of a tensor library's own.
-    pub(crate) fn held(held: &'de Rc<Held>, options: Arc<Options>, record: bool) -> Self {
+    pub(crate) fn held(held: &'de Rc<Held>, options: SharedOptions, record: bool) -> Self {
         let (body, offset) = held.body();
         let whole = Whole::Held(Rc::clone(held));
         Self {
-            cursor: Cursor::new(body, offset),
-            frame: None,
             held: Some(held),
-            loaded: None,
-            checks: BTreeMap::new(),
-            verified: Vec::new(),
-            input: body,
-            depth: options.limits.depth,
-            some_at: None,
-            limits: options.limits.clone(),
-            call: Call::enter(options, None, body, offset, whole, record),
+            ..Self::of(body, offset, options, None, whole, record)
         }
     }
 
@@ -133,22 +118,37 @@ impl<'de> Deserializer<'de> {
         offset: u64,
         size: usize,
         loaded: &'de Loaded,
-        options: Arc<Options>,
+        options: SharedOptions,
         record: bool,
     ) -> Self {
-        let whole = Whole::Stored(size);
+        Self {
+            loaded: Some(loaded),
+            ..Self::of(body, offset, options, None, Whole::Stored(size), record)
+        }
+    }
+
+    /// Reads a body, which is at `offset` in its message.
+    #[inline]
+    fn of(
+        body: &'de [u8],
+        offset: u64,
+        options: SharedOptions,
+        owner: Option<Bytes>,
+        whole: Whole<'_>,
+        record: bool,
+    ) -> Self {
         Self {
             cursor: Cursor::new(body, offset),
             frame: None,
             held: None,
-            loaded: Some(loaded),
-            checks: BTreeMap::new(),
-            verified: Vec::new(),
+            loaded: None,
+            checks: None,
             input: body,
             depth: options.limits.depth,
             some_at: None,
-            limits: options.limits.clone(),
-            call: Call::enter(options, None, body, offset, whole, record),
+            max_depth: options.limits.depth,
+            max_rank: options.limits.rank,
+            call: Call::enter(options, owner, body, offset, whole, record),
         }
     }
 
@@ -158,10 +158,16 @@ impl<'de> Deserializer<'de> {
     ///
     /// If bytes are left over (`Syntax`, with the offset of the first), or if a tensor met an error that serde hid
     /// while it tried the variants of an untagged enum.
-    pub fn end(self) -> Result<()> {
+    pub fn end(mut self) -> Result<()> {
+        self.conclude(true)
+    }
+
+    /// Ends the call. Where the value was read, the message has to end there too.
+    pub(crate) fn conclude(&mut self, was_read: bool) -> Result<()> {
         let ended = self.check_end();
+        // A tensor's own error comes first: serde may have hidden it and gone on.
         self.finish()?;
-        ended
+        if was_read { ended } else { Ok(()) }
     }
 
     pub(crate) fn check_end(&self) -> Result<()> {
@@ -193,7 +199,7 @@ impl<'de> Deserializer<'de> {
     }
 
     /// Ends the call.
-    pub(crate) fn finish(self) -> Result<Report> {
+    pub(crate) fn finish(&mut self) -> Result<Report> {
         self.call.finish()
     }
 
@@ -225,16 +231,30 @@ impl<'de> Deserializer<'de> {
     #[cold]
     #[inline(never)]
     fn too_deep(&self) -> Error {
-        Error::limit(format!(
-            "the value nests deeper than the limit of {}",
-            self.limits.depth
-        ))
+        Error::limit(format!("the value nests deeper than the limit of {}", self.max_depth))
     }
 
     #[inline]
     fn leave(&mut self) {
         self.depth += 1;
     }
+}
+
+/// The frame at the front of `input`, if that is what begins there.
+fn frame_at<'de>(input: &'de [u8], limits: &Limits) -> Result<Option<Frame<'de>>> {
+    let frame = match input.first() {
+        None => return Err(Error::eof("the message is empty").at(0)),
+        Some(&first) if first == MAGIC[0] => Some(Frame::open(input, limits.segments)?),
+        Some(_) => None,
+    };
+    let len = frame.as_ref().map_or(input.len(), Frame::len);
+    if to_u64(len) > limits.message {
+        return Err(Error::limit(format!(
+            "a message of {len} bytes, above the limit of {}",
+            limits.message
+        )));
+    }
+    Ok(frame)
 }
 
 #[cold]

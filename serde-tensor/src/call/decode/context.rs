@@ -2,14 +2,13 @@
 
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::held::Held;
 use super::log::{Landed, Warning};
 use super::names::Names;
-use super::{ELSEWHERE, Frame, Options, Place, addresses, default_options, effective, with_stack};
+use super::{ELSEWHERE, Frame, Place, SharedOptions, addresses, effective, with_stack};
 use crate::device::{Decision, Device, FieldDevice, OnMissing, Placement, Site, warn};
 use crate::error::{Category, Error};
 use crate::limits::Limits;
@@ -28,7 +27,7 @@ pub(crate) struct Context {
     pub(crate) field: FieldDevice,
     pub(crate) site: Option<&'static Site>,
     /// The call's options, where they hold a device map.
-    mapping: Option<Arc<Options>>,
+    mapping: Option<SharedOptions>,
     detach: bool,
     coalesce: bool,
     record: bool,
@@ -46,7 +45,7 @@ pub(crate) fn context(at: Option<usize>) -> Option<Context> {
         let frame = stack.frame(at);
         let mut context = match frame {
             Some(frame) => Context::of(&frame.options, frame.record),
-            None => Context::of(&default_options(), false),
+            None => Context::of(&SharedOptions::default(), false),
         };
         context.frame = frame.map(|frame| frame.id);
         context.at = at.filter(|at| frame.is_some_and(|frame| frame.body.contains(at)));
@@ -95,7 +94,7 @@ pub(crate) fn ended() -> Error {
 
 impl Context {
     #[inline]
-    fn of(options: &Arc<Options>, record: bool) -> Self {
+    fn of(options: &SharedOptions, record: bool) -> Self {
         Self {
             frame: None,
             at: None,
@@ -104,7 +103,7 @@ impl Context {
             max_rank: options.limits.rank,
             field: FieldDevice::Auto,
             site: None,
-            mapping: (!options.device_map.is_empty()).then(|| Arc::clone(options)),
+            mapping: (!options.device_map.is_empty()).then(|| options.clone()),
             detach: options.detach,
             coalesce: options.coalesce,
             record,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 
-use super::{Call, Context, Options, Whole, context, default_options, effective, ended, with_stack};
+use super::{Call, Context, SharedOptions, Whole, context, effective, ended, with_stack};
 use crate::device::{FieldDevice, Site};
 use crate::error::{Error, Result};
 use crate::wire::checksum::crc32c;
@@ -59,7 +59,7 @@ impl Check {
 /// What the call and the fields around a tensor say of where it is to land.
 #[derive(Clone, Debug)]
 pub(crate) struct Remembered {
-    options: Arc<Options>,
+    options: SharedOptions,
     field: FieldDevice,
     site: Option<&'static Site>,
 }
@@ -71,9 +71,7 @@ impl Remembered {
             let base = stack.frames.last().map_or(0, |frame| frame.base);
             let sites = stack.sites.get(base..).unwrap_or(&[]);
             Self {
-                options: stack
-                    .frame(at)
-                    .map_or_else(default_options, |frame| Arc::clone(&frame.options)),
+                options: stack.frame(at).map(|frame| frame.options.clone()).unwrap_or_default(),
                 field: effective(sites),
                 site: sites.last().copied(),
             }
@@ -83,8 +81,8 @@ impl Remembered {
 
     /// Makes something of bytes, in a call of its own that is as the remembered one was.
     pub(crate) fn call<R>(&self, bytes: &Bytes, make: impl FnOnce(Context) -> Result<R>) -> Result<R> {
-        let call = Call::enter(
-            Arc::clone(&self.options),
+        let mut call = Call::enter(
+            self.options.clone(),
             Some(bytes.clone()),
             &[],
             0,
@@ -111,7 +109,7 @@ impl Remembered {
 impl Default for Remembered {
     fn default() -> Self {
         Self {
-            options: default_options(),
+            options: SharedOptions::default(),
             field: FieldDevice::Auto,
             site: None,
         }
@@ -123,7 +121,7 @@ pub(crate) fn take_deferred(at: Option<usize>) -> Option<Deferred> {
     let at = at?;
     with_stack(|stack| {
         let frame = stack.frames.iter_mut().rfind(|frame| frame.body.contains(&at))?;
-        frame.deferred.take_if(|deferred| deferred.at == at)
+        frame.rare.as_mut()?.deferred.take_if(|deferred| deferred.at == at)
     })
     .flatten()
 }

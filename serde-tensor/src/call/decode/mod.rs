@@ -12,9 +12,9 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::mem;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::rc::Rc;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -63,16 +63,35 @@ pub(crate) struct Options {
     pub(crate) coalesce: bool,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            placement: Placement::default(),
-            device_map: Vec::new(),
-            on_missing: OnMissing::default(),
-            limits: Limits::default(),
-            detach: false,
-            coalesce: true,
-        }
+impl Options {
+    const DEFAULT: Self = Self {
+        placement: Placement::Auto,
+        device_map: Vec::new(),
+        on_missing: OnMissing::Fallback,
+        limits: Limits::new(),
+        detach: false,
+        coalesce: true,
+    };
+}
+
+/// Options that a decoder and its calls share. The defaults are nobody's, and counted by none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SharedOptions(Option<Arc<Options>>);
+
+impl SharedOptions {
+    /// The options to change, no longer shared.
+    pub(crate) fn make_mut(&mut self) -> &mut Options {
+        Arc::make_mut(self.0.get_or_insert_with(|| Arc::new(Options::DEFAULT)))
+    }
+}
+
+impl Deref for SharedOptions {
+    type Target = Options;
+
+    #[inline]
+    fn deref(&self) -> &Options {
+        static DEFAULT: Options = Options::DEFAULT;
+        self.0.as_deref().unwrap_or(&DEFAULT)
     }
 }
 
@@ -84,7 +103,7 @@ struct Stack {
 
 struct Frame {
     id: u64,
-    options: Arc<Options>,
+    options: SharedOptions,
     /// The whole message, where tensors may share it.
     owner: Option<Bytes>,
     /// The addresses of the body's bytes: how a description borrowed from it is known to be this call's.
@@ -96,10 +115,6 @@ struct Frame {
     len: usize,
     /// The message, where it lies in memory of a tensor library's own; `message` is then the body alone.
     held: Option<Rc<Held>>,
-    /// Segments that were read from elsewhere, by address. They are kept as long as the call, since they are told apart by it.
-    kept: BTreeMap<usize, Bytes>,
-    /// The tensor whose data was not read, for the type that asked for that.
-    deferred: Option<Deferred>,
     /// Where this call's own `sites` begin.
     base: usize,
     /// Whether a report is wanted.
@@ -124,6 +139,10 @@ struct Rare {
     /// What tensor types keep for the call, one value a type.
     states: Vec<Box<dyn Any>>,
     fell_back: WarnOnce<(Device, Device)>,
+    /// Segments that were read from elsewhere, by address. They are kept as long as the call, since they are told apart by it.
+    kept: BTreeMap<usize, Bytes>,
+    /// The tensor whose data was not read, for the type that asked for that.
+    deferred: Option<Deferred>,
     log: Log,
 }
 
@@ -140,7 +159,7 @@ pub(crate) struct Call<'de> {
 
 impl<'de> Call<'de> {
     pub(crate) fn enter(
-        options: Arc<Options>,
+        options: SharedOptions,
         owner: Option<Bytes>,
         body: &'de [u8],
         offset: u64,
@@ -167,8 +186,6 @@ impl<'de> Call<'de> {
                 message: addresses(message),
                 len,
                 held,
-                kept: BTreeMap::new(),
-                deferred: None,
                 base,
                 record,
                 rare: None,
@@ -187,7 +204,7 @@ impl<'de> Call<'de> {
     /// Keeps a segment that was read from elsewhere; tensors may share it.
     pub(crate) fn keep(&self, segment: &Bytes) {
         if !segment.is_empty() {
-            self.with_frame(|frame| frame.kept.insert(addresses(segment).start, segment.clone()));
+            self.with_frame(|frame| frame.rare().kept.insert(addresses(segment).start, segment.clone()));
         }
     }
 
@@ -200,7 +217,7 @@ impl<'de> Call<'de> {
     /// Leaves a tensor's data unread, for the type that is being read.
     pub(crate) fn defer(&self, deferred: Deferred) {
         // What was there is of a tensor that did not take it; its drop runs outside.
-        let _untaken = self.with_frame(|frame| frame.deferred.replace(deferred));
+        let _untaken = self.with_frame(|frame| frame.rare().deferred.replace(deferred));
     }
 
     fn with_frame<R>(&self, use_it: impl FnOnce(&mut Frame) -> R) -> Option<R> {
@@ -212,7 +229,7 @@ impl<'de> Call<'de> {
     }
 
     /// Ends the call: warns of what there was to warn of, reports, and says whether a tensor failed.
-    pub(crate) fn finish(mut self) -> Result<Report> {
+    pub(crate) fn finish(&mut self) -> Result<Report> {
         let Some(rare) = self.leave() else {
             return Ok(Report::default());
         };
@@ -309,12 +326,6 @@ pub(crate) fn in_field<R>(site: &'static Site, read: impl FnOnce() -> R) -> R {
     read()
 }
 
-/// The default options, which are made but once.
-pub(crate) fn default_options() -> Arc<Options> {
-    static DEFAULT: LazyLock<Arc<Options>> = LazyLock::new(Arc::default);
-    Arc::clone(&DEFAULT)
-}
-
 /// Where bytes lie.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -356,7 +367,7 @@ impl Frame {
 
     /// The kept segment that bytes are a part of.
     fn kept(&self, bytes: &Range<usize>) -> Option<&Bytes> {
-        let (_, segment) = self.kept.range(..=bytes.start).next_back()?;
+        let (_, segment) = self.rare.as_ref()?.kept.range(..=bytes.start).next_back()?;
         (bytes.end <= addresses(segment).end).then_some(segment)
     }
 }
