@@ -36,60 +36,71 @@ pub(super) struct ExtParts<'de> {
     pub(super) bytes: &'de [u8],
 }
 
-/// A part of either.
-#[derive(Clone, Copy)]
-enum Part<'de> {
-    Data(Data<'de>),
-    Bytes(&'de [u8]),
-    Tag(i8),
+/// The parts of a tensor that were not taken yet. Each is a field of its own, and not a place in an array, so that none needs to
+/// be in memory.
+struct TensorRow<'de> {
+    fields: Option<&'de [u8]>,
+    data: Option<Data<'de>>,
+    segment: Option<&'de [u8]>,
+    frame: Option<&'de [u8]>,
 }
 
-/// The parts that were not taken yet. Each is a field of its own, and not a place in an array, so that none needs to be in memory.
-struct Parts<'de> {
-    first: Option<Part<'de>>,
-    second: Option<Part<'de>>,
-    third: Option<Part<'de>>,
-    fourth: Option<Part<'de>>,
-}
-
-impl<'de> Parts<'de> {
-    #[inline(always)]
-    fn next(&mut self) -> Option<Part<'de>> {
-        let rest = [&mut self.second, &mut self.third, &mut self.fourth];
-        self.first.take().or_else(|| rest.into_iter().find_map(Option::take))
-    }
-}
-
-impl<'de> SeqAccess<'de> for Parts<'de> {
+impl<'de> SeqAccess<'de> for TensorRow<'de> {
     type Error = Error;
 
     #[inline(always)]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
-        let Some(part) = self.next() else {
-            return Ok(None);
-        };
-        match part {
-            Part::Data(Data::Held(held, start, len)) => seed.deserialize(HeldBytes(held, start..start + len)),
-            Part::Data(Data::Borrowed(bytes)) | Part::Bytes(bytes) => {
-                seed.deserialize(BorrowedBytesDeserializer::new(bytes))
-            }
-            Part::Tag(tag) => {
-                let tag: I8Deserializer<Error> = tag.into_deserializer();
-                seed.deserialize(tag)
-            }
+        let borrowed = |bytes| BorrowedBytesDeserializer::new(bytes);
+        if let Some(fields) = self.fields.take() {
+            return seed.deserialize(borrowed(fields)).map(Some);
         }
-        .map(Some)
+        match self.data.take() {
+            Some(Data::Borrowed(data)) => return seed.deserialize(borrowed(data)).map(Some),
+            Some(Data::Held(held, start, len)) => {
+                return seed.deserialize(HeldBytes(held, start..start + len)).map(Some);
+            }
+            None => {}
+        }
+        match self.segment.take().or_else(|| self.frame.take()) {
+            Some(whole) => seed.deserialize(borrowed(whole)).map(Some),
+            None => Ok(None),
+        }
     }
 
     fn size_hint(&self) -> Option<usize> {
-        let left = [&self.first, &self.second, &self.third, &self.fourth];
-        Some(left.into_iter().flatten().count())
+        let bytes = [self.fields, self.segment, self.frame];
+        Some(bytes.iter().flatten().count() + usize::from(self.data.is_some()))
+    }
+}
+
+/// The parts of an extension value that were not taken yet.
+struct ExtRow<'de> {
+    tag: Option<i8>,
+    bytes: Option<&'de [u8]>,
+}
+
+impl<'de> SeqAccess<'de> for ExtRow<'de> {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        if let Some(tag) = self.tag.take() {
+            let tag: I8Deserializer<Error> = tag.into_deserializer();
+            return seed.deserialize(tag).map(Some);
+        }
+        match self.bytes.take() {
+            Some(bytes) => seed.deserialize(BorrowedBytesDeserializer::new(bytes)).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(usize::from(self.tag.is_some()) + usize::from(self.bytes.is_some()))
     }
 }
 
 /// The one thing that either does.
 macro_rules! as_sequence {
-    ($parts:ident, $this:ident => $sequence:expr, $more:expr) => {
+    ($parts:ident, $this:ident => $sequence:expr, $whole:expr) => {
         impl<'de> serde::Deserializer<'de> for $parts<'de> {
             type Error = Error;
 
@@ -101,26 +112,13 @@ macro_rules! as_sequence {
             #[inline]
             fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
                 let $this = self;
-                let [first, second] = $sequence;
-                visitor.visit_seq(Parts {
-                    first: Some(first),
-                    second: Some(second),
-                    third: None,
-                    fourth: None,
-                })
+                visitor.visit_seq($sequence)
             }
 
             #[inline(always)]
             fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
                 let $this = self;
-                let [third, fourth] = $more;
-                let [first, second] = $sequence;
-                visitor.visit_seq(Parts {
-                    first: Some(first),
-                    second: Some(second),
-                    third,
-                    fourth,
-                })
+                visitor.visit_seq($whole)
             }
 
             forward_to_deserialize_any! {
@@ -133,10 +131,30 @@ macro_rules! as_sequence {
 
 as_sequence!(
     TensorParts,
-    this => [Part::Bytes(this.fields), Part::Data(this.data)],
-    [this.segment.map(Part::Bytes), this.frame.map(Part::Bytes)]
+    this => TensorRow {
+        fields: Some(this.fields),
+        data: Some(this.data),
+        segment: None,
+        frame: None,
+    },
+    TensorRow {
+        fields: Some(this.fields),
+        data: Some(this.data),
+        segment: this.segment,
+        frame: this.frame,
+    }
 );
-as_sequence!(ExtParts, this => [Part::Tag(this.tag), Part::Bytes(this.bytes)], [None, None]);
+as_sequence!(
+    ExtParts,
+    this => ExtRow {
+        tag: Some(this.tag),
+        bytes: Some(this.bytes),
+    },
+    ExtRow {
+        tag: Some(this.tag),
+        bytes: Some(this.bytes),
+    }
+);
 
 /// Bytes in a library's memory, copied only for whoever looks at them.
 struct HeldBytes<'de>(&'de Rc<Held>, Range<usize>);

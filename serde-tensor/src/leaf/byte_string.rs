@@ -19,7 +19,7 @@ impl Serialize for ByteString<'_> {
 }
 
 impl<'de> Deserialize<'de> for ByteString<'de> {
-    #[inline]
+    #[inline(always)]
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // `byte_buf`, since ciborium gives longer byte strings to nobody who asks for `bytes`. It borrows where the format can.
         deserializer.deserialize_byte_buf(ByteStringVisitor)
@@ -35,7 +35,7 @@ impl<'de> Visitor<'de> for ByteStringVisitor {
         f.write_str("a byte string")
     }
 
-    #[inline]
+    #[inline(always)]
     fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
         Ok(ByteString(Cow::Borrowed(bytes)))
     }

@@ -285,7 +285,7 @@ fn numbers(bytes: &mut &[u8], rank: usize, what: &str) -> Result<Shape> {
 }
 
 /// A whole payload, as borrowed parts: the fields, which are not looked into, and the place of the data.
-#[inline]
+#[inline(always)]
 pub(crate) fn split(payload: &[u8]) -> Result<(&[u8], Place<'_>)> {
     let Some((&form, fields)) = payload.split_first() else {
         return Err(Error::eof("a tensor's description is empty"));
@@ -318,7 +318,7 @@ pub(crate) fn place(form: u8, mut rest: &[u8]) -> Result<Option<(u64, u64)>> {
 }
 
 /// Passes over the fields at the front of `bytes`.
-#[inline]
+#[inline(always)]
 fn skip(bytes: &mut &[u8]) -> Result<()> {
     let Some((&[_, _, flags, _], rest)) = bytes.split_first_chunk() else {
         return Err(cut_short());
@@ -398,7 +398,7 @@ fn pin_bits(pin: Pin) -> u8 {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn pin_of(bits: u8) -> Result<Pin> {
     match bits {
         0 => Ok(Pin::None),

@@ -257,8 +257,7 @@ impl<'de> Call<'de> {
             return None;
         }
         if self.held {
-            // While the thread ends nobody reads it.
-            let _ = HELD.try_with(|held| held.set(held.get().saturating_sub(1)));
+            HELD.set(HELD.get().saturating_sub(1));
         }
         // The frame leaves the borrow before it is dropped: its owner's `Drop` may be a user's.
         let frame = with_stack(|stack| {
@@ -301,10 +300,16 @@ pub(crate) enum Whole<'m> {
 
 /// Where the data of a tensor is whose fields are given, if they are a part of a message that lies in a library's memory, and the data
 /// of a segment.
+#[inline(always)]
 pub(crate) fn held(fields: &[u8]) -> Option<Result<Spot>> {
-    if HELD.try_with(Cell::get).unwrap_or(0) == 0 {
-        return None;
+    match HELD.get() {
+        0 => None,
+        _ => spot_of(fields),
     }
+}
+
+#[cold]
+fn spot_of(fields: &[u8]) -> Option<Result<Spot>> {
     let at = addresses(fields).start;
     let held = with_stack(|stack| {
         let frame = stack.frames.iter().rfind(|frame| frame.body.contains(&at))?;
