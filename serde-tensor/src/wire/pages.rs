@@ -5,6 +5,7 @@
 use std::mem::MaybeUninit;
 
 /// From how many bytes on the system is asked: of less, a large page would be too large a part.
+#[cfg(all(target_os = "linux", not(miri)))]
 const LARGE: usize = 4 << 20;
 
 /// Says that what a vector has room for is about to be filled. Linux, where it is set to give large pages as `madvise` asks for them, then
