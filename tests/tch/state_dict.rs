@@ -132,3 +132,29 @@ fn tied_variables_arrive_tied() {
         read.get("encoder").unwrap().data_ptr()
     );
 }
+
+/// The tensors are the variables themselves, under each other's names.
+#[test]
+fn variables_are_exchanged_and_transposed() {
+    let mut store = VarStore::new(Device::Cpu);
+    let root = store.root();
+    let [mut a, mut b, mut c] = ["a", "b", "c"].map(|name| root.zeros(name, &[3, 3]));
+    tch::no_grad(|| {
+        for (at, variable) in [&mut a, &mut b, &mut c].into_iter().enumerate() {
+            variable.copy_(&(iota(&[3, 3]) + 10 * i64::try_from(at).unwrap()));
+        }
+    });
+    let expected = [&b, &a, &c.transpose(0, 1)].map(bytes);
+    let state: StateDict = [
+        ("a", b.shallow_clone()),
+        ("b", a.shallow_clone()),
+        ("c", c.transpose(0, 1)),
+    ]
+    .into_iter()
+    .collect();
+    state.load_into(&mut store).unwrap();
+    assert_eq!([&a, &b, &c].map(bytes), expected);
+    // Onto itself.
+    StateDict::from(&store).load_into(&mut store).unwrap();
+    assert_eq!([&a, &b, &c].map(bytes), expected);
+}

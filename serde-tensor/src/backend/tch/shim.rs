@@ -72,6 +72,17 @@ pub(super) fn len_behind(tensor: &Tensor, element: usize) -> usize {
     if found { behind().unwrap_or(0) } else { 0 }
 }
 
+/// Where its storage begins, which tells it from others; `None` for one without, or without memory.
+pub(super) fn storage(tensor: &Tensor) -> Option<usize> {
+    let element = tensor.f_kind().ok()?.elt_size_in_bytes();
+    let mut offset = 0;
+    // SAFETY: as in `len_behind`.
+    let found = unsafe { aoti_torch_get_storage_offset(handle(tensor), &raw mut offset) == 0 };
+    let first = tensor.data_ptr().addr();
+    let before = usize::try_from(offset).ok().filter(|_| found)?.checked_mul(element)?;
+    first.checked_sub(before).filter(|_| first != 0)
+}
+
 fn handle(tensor: &Tensor) -> *const c_void {
     tensor.as_ptr().cast()
 }
@@ -90,6 +101,16 @@ mod tests {
         assert_eq!(len_behind(&flat.view([10, 10]).transpose(0, 1).select(0, 3), 8), 97 * 8);
         assert_eq!(len_behind(&flat.view_dtype(Kind::Int16).narrow(0, 1, 1), 2), 798);
         assert_eq!(len_behind(&Tensor::zeros([0], (Kind::Float, Device::Cpu)), 4), 0);
+    }
+
+    #[test]
+    fn views_have_one_storage() {
+        let flat = Tensor::zeros([100], (Kind::Double, Device::Cpu));
+        let storage = storage(&flat);
+        assert_eq!(storage, Some(flat.data_ptr().addr()));
+        assert_eq!(super::storage(&flat.narrow(0, 30, 5)), storage);
+        assert_ne!(super::storage(&flat.copy()), storage);
+        assert_eq!(super::storage(&Tensor::zeros([0], (Kind::Float, Device::Cpu))), None);
     }
 
     #[test]

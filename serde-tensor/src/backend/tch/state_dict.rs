@@ -1,13 +1,13 @@
 //! The variables of a model, by name.
 
-use std::collections::{BTreeMap, btree_map};
+use std::collections::{BTreeMap, HashMap, HashSet, btree_map};
 use std::fmt::Write as _;
 
-use ::tch::{Kind, Tensor, nn::VarStore};
+use ::tch::{Kind, TchError, Tensor, nn::VarStore};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::fault;
 use super::plain::Plain;
+use super::{fault, shim};
 use crate::{Error, Presence, Result, TensorDeserialize, TensorSerialize, TensorVisitor};
 
 /// The tensors of a model by their names: from a [`VarStore`] and back into one.
@@ -69,8 +69,8 @@ impl StateDict {
 
     /// Copies the values into the variables of a store, which stay where they are, on their devices.
     ///
-    /// They are copied one after another: where a tensor here is a variable of the same store under another name, as when two are to be
-    /// exchanged, it may already have been overwritten. What was decoded shares nothing with a store.
+    /// A tensor here that shares memory with a variable of the store, as when two are to be exchanged, is copied before any is overwritten. What
+    /// was decoded shares nothing with a store.
     ///
     /// # Errors
     ///
@@ -82,13 +82,31 @@ impl StateDict {
         self.check(&variables.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect())?;
         // The guard, not the function, which a panic would leave on.
         let _without_gradients = ::tch::no_grad_guard();
+        let kept = self.overwritten(&variables)?;
         for (name, tensor) in &self.tensors {
             if let Some(variable) = variables.get_mut(name) {
-                let copied = variable.f_copy_(tensor);
-                copied.map_err(|error| fault(format!("variable `{name}` cannot be copied"), error))?;
+                let copied = variable.f_copy_(kept.get(name.as_str()).unwrap_or(tensor));
+                copied.map_err(|error| uncopied(name, error))?;
             }
         }
         Ok(())
+    }
+
+    /// Copies of the tensors whose memory is that of variables, other than the whole of their own.
+    fn overwritten(&self, variables: &HashMap<String, Tensor>) -> Result<BTreeMap<&str, Tensor>> {
+        let taken: HashSet<usize> = variables.values().filter_map(shim::storage).collect();
+        let mut copies = BTreeMap::new();
+        for (name, tensor) in &self.tensors {
+            if shim::storage(tensor).is_some_and(|storage| taken.contains(&storage))
+                && let Some(variable) = variables.get(name)
+                && !tensor.f_is_set_to(variable).map_err(|error| uncopied(name, error))?
+            {
+                let mut copy = tensor.f_empty_like().map_err(|error| uncopied(name, error))?;
+                copy.f_copy_(tensor).map_err(|error| uncopied(name, error))?;
+                copies.insert(name.as_str(), copy);
+            }
+        }
+        Ok(copies)
     }
 
     /// `copy_` would broadcast shapes and cast kinds without a word.
@@ -110,6 +128,11 @@ impl StateDict {
         }
         faults.into_result()
     }
+}
+
+#[cold]
+fn uncopied(name: &str, error: TchError) -> Error {
+    fault(format!("variable `{name}` cannot be copied"), error)
 }
 
 /// Kind and shape of a tensor that is plain memory.
