@@ -55,6 +55,7 @@ pub fn from_slice<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T> {
 }
 
 /// Decodes a value from a whole message, whose buffer its tensors share: they are not copied where they lie aligned in it.
+/// Small ones that do not are copied, many into one piece of memory; [`Decoder::detach`] gives each its own.
 ///
 /// # Errors
 ///

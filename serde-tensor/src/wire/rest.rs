@@ -124,6 +124,7 @@ impl<'de> Rest<'de> {
     pub(crate) fn quick_ext(&mut self, tag: u8) -> Option<&'de [u8]> {
         let (len, rest) = match *self.0 {
             [0xc7, len, found, ref rest @ ..] if found == tag => (usize::from(len), rest),
+            [marker @ 0xd4..=0xd8, found, ref rest @ ..] if found == tag => (1 << (marker - 0xd4), rest),
             [0xc8, a, b, found, ref rest @ ..] if found == tag => (usize::from(u16::from_be_bytes([a, b])), rest),
             _ => return None,
         };

@@ -74,14 +74,23 @@ pub(crate) fn is_plain(at: usize, rank: usize) -> bool {
 pub(crate) fn bytes_of_plain(at: usize, bytes: &[u8], segment: Option<&[u8]>, align: usize) -> Result<Bytes, Error> {
     let part = addresses(bytes);
     let own = with_stack(|stack| {
-        let frame = stack.frames.last().filter(|frame| frame.body.contains(&at))?;
-        let may_share = !bytes.is_empty() && !frame.options.detach && is_aligned(bytes, align);
-        let shared = may_share.then(|| frame.share(&part)).flatten();
-        Some((shared, frame.place_of(&part)))
+        let frame = stack.frames.last_mut().filter(|frame| frame.body.contains(&at))?;
+        let is_inline = frame.place_of(&part) == Place::Body;
+        if bytes.is_empty() || frame.options.detach {
+            return Some((None, is_inline));
+        }
+        let shared = is_aligned(bytes, align).then(|| frame.share(&part)).flatten();
+        if shared.is_some() || !is_inline || frame.owner.is_none() {
+            return Some((shared, is_inline));
+        }
+        // Where a tensor may keep the whole message, it may also keep a few other tensors.
+        let len = frame.len;
+        let copy = frame.rare().slab.copy(bytes, len);
+        Some((copy.filter(|copy| is_aligned(copy, align)), is_inline))
     });
     match own.flatten() {
-        Some((Some(shared), _)) => Ok(shared),
-        Some((None, Place::Body)) => Ok(aligned_copy(bytes, align)),
+        Some((Some(bytes), _)) => Ok(bytes),
+        Some((None, true)) => Ok(aligned_copy(bytes, align)),
         _ => context(Some(at)).ok_or_else(ended)?.copy(bytes, segment, align),
     }
 }

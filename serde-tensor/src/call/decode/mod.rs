@@ -7,6 +7,7 @@ pub(crate) mod held;
 mod later;
 mod log;
 mod names;
+mod slab;
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -25,6 +26,7 @@ use counted::Counted;
 use held::{Held, Spot};
 use log::{Log, report};
 use names::Names;
+use slab::Slab;
 
 pub(crate) use context::{Context, bytes_of_plain, context, ended, is_plain};
 pub(crate) use later::{Check, Deferred, DeferredPlace, Remembered, take_deferred};
@@ -132,6 +134,8 @@ struct Rare {
     counted: Counted,
     /// By the addresses of what was copied; by its place in the message where that is in a library's memory.
     copies: Copies,
+    /// What small tensors were copied to that share the message's buffer where they lie aligned in it.
+    slab: Slab,
     /// How often the message's segments are named, once that was asked.
     names: Option<Names>,
     /// Bytes that were seen to be a bool tensor's.
@@ -261,12 +265,12 @@ impl<'de> Call<'de> {
         }
         // The frame leaves the borrow before it is dropped: its owner's `Drop` may be a user's.
         let frame = with_stack(|stack| {
-            let at = stack.frames.iter().rposition(|frame| frame.id == self.id)?;
-            let frame = stack.frames.remove(at);
-            if at == stack.frames.len() {
+            if let Some(frame) = stack.frames.pop_if(|frame| frame.id == self.id) {
                 stack.sites.truncate(frame.base);
+                return Some(frame);
             }
-            Some(frame)
+            let at = stack.frames.iter().rposition(|frame| frame.id == self.id)?;
+            Some(stack.frames.remove(at))
         })
         .flatten()?;
         let mut rare = frame.rare?;
