@@ -30,6 +30,22 @@ macro_rules! quick {
     )*};
 }
 
+/// Methods for integers that may be negative.
+macro_rules! signed {
+    ($($method:ident)*) => {$(
+        #[inline]
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            if let Some(value) = self.rest.quick_unsigned() {
+                return visitor.visit_u64(value);
+            }
+            match self.rest.quick_negative() {
+                Some(value) => visitor.visit_i64(value),
+                None => self.by_deserializer(|deserializer| deserializer.any(visitor)),
+            }
+        }
+    )*};
+}
+
 impl<'de> serde::Deserializer<'de> for Item<'_, 'de> {
     type Error = Error;
 
@@ -39,21 +55,22 @@ impl<'de> serde::Deserializer<'de> for Item<'_, 'de> {
     }
 
     any! {
-        deserialize_any deserialize_bool deserialize_unit deserialize_i128 deserialize_u128
+        deserialize_any deserialize_unit deserialize_i128 deserialize_u128
     }
 
     quick! {
+        deserialize_bool: quick_bool => visit_bool;
         deserialize_u8: quick_unsigned => visit_u64;
         deserialize_u16: quick_unsigned => visit_u64;
         deserialize_u32: quick_unsigned => visit_u64;
         deserialize_u64: quick_unsigned => visit_u64;
-        deserialize_i8: quick_unsigned => visit_u64;
-        deserialize_i16: quick_unsigned => visit_u64;
-        deserialize_i32: quick_unsigned => visit_u64;
-        deserialize_i64: quick_unsigned => visit_u64;
         deserialize_f32: quick_f32 => visit_f32;
         deserialize_f64: quick_f64 => visit_f64;
         deserialize_str: quick_str => visit_borrowed_str;
+    }
+
+    signed! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
     }
 
     #[inline]

@@ -55,6 +55,17 @@ impl<'de> Rest<'de> {
         is_next
     }
 
+    /// Takes a bool, if that is what comes next.
+    #[inline]
+    pub(crate) fn quick_bool(&mut self) -> Option<bool> {
+        let (&marker, rest) = self.0.split_first()?;
+        if marker & 0xfe != 0xc2 {
+            return None;
+        }
+        self.0 = rest;
+        Some(marker == 0xc3)
+    }
+
     /// Takes a number that is not negative, if that is what comes next and it is nowhere near the end.
     #[inline]
     pub(crate) fn quick_unsigned(&mut self) -> Option<u64> {
@@ -67,6 +78,27 @@ impl<'de> Rest<'de> {
         let payload = u64::from_be_bytes(*bytes[start..].first_chunk()?);
         self.0 = &self.0[start + width..];
         Some(payload >> (64 - 8 * width))
+    }
+
+    /// Takes a negative number, if that is what comes next and it is nowhere near the end.
+    #[inline]
+    pub(crate) fn quick_negative(&mut self) -> Option<i64> {
+        let &[marker, payload @ ..] = self.0.first_chunk::<9>()?;
+        if marker >= 0xe0 {
+            self.0 = &self.0[1..];
+            return Some(i64::from(marker.cast_signed()));
+        }
+        if marker & 0xfc != 0xd0 {
+            return None;
+        }
+        let width = 1usize << (marker & 3);
+        let number = i64::from_be_bytes(payload) >> (64 - 8 * width);
+        // One that needs no sign is left to others.
+        if number >= 0 {
+            return None;
+        }
+        self.0 = &self.0[1 + width..];
+        Some(number)
     }
 
     /// Takes a float of 32 bits, if that is what comes next.
@@ -198,23 +230,44 @@ mod tests {
     fn what_is_taken_quickly_is_what_is_there() {
         for marker in 0..=u8::MAX {
             let mut bytes = [b'a'; 80];
-            (bytes[0], bytes[1]) = (marker, 40);
+            // A length as good as any; as a signed number negative.
+            (bytes[0], bytes[1]) = (
+                marker,
+                if marker & 0xf0 == 0xd0 && marker < 0xd4 {
+                    0xb0
+                } else {
+                    40
+                },
+            );
             let mut cursor = Cursor::new(&bytes, 0);
             let token = cursor.token().ok().map(|token| (token, cursor.position()));
+            let bool = taken(&bytes, Rest::quick_bool);
             let number = taken(&bytes, Rest::quick_unsigned);
+            let negative = taken(&bytes, Rest::quick_negative);
             let float = taken(&bytes, Rest::quick_f32).map(|(value, len)| (value.into(), len));
             let float = float.or(taken(&bytes, Rest::quick_f64));
             let text = taken(&bytes, Rest::quick_str);
             match token {
                 Some((Token::Unsigned(n), len)) if marker < 0xd0 => assert_eq!(number, Some((n, len))),
+                Some((Token::Bool(value), len)) => assert_eq!(bool, Some((value, len))),
+                Some((Token::Signed(n), len)) => assert_eq!(negative, Some((n, len))),
                 Some((Token::F32(value), len)) => assert_eq!(float, Some((value.into(), len))),
                 Some((Token::F64(value), len)) => assert_eq!(float, Some((value, len))),
                 Some((Token::Str(found), len)) if marker < 0xda => {
                     assert_eq!(text.map(|(text, len)| (text.as_bytes(), len)), Some((found, len)));
                 }
-                _ => assert_eq!((number, float, text), (None, None, None), "{marker:#04x}"),
+                _ => assert_eq!((bool, number, negative, float, text), (None, None, None, None, None)),
             }
         }
+    }
+
+    #[test]
+    fn a_sign_that_is_not_needed_is_for_others() {
+        assert_eq!(taken(&[0xd0, 5, 0, 0, 0, 0, 0, 0, 0], Rest::quick_negative), None);
+        assert_eq!(
+            taken(&[0xd1, 0xff, 0xfe, 0, 0, 0, 0, 0, 0], Rest::quick_negative),
+            Some((-2, 3))
+        );
     }
 
     #[test]

@@ -17,6 +17,9 @@ const CASES: &[[&str; 3]] = &[
     ["many", "serde-tensor shared", "decode"],
     ["records", "serde-tensor", "encode"],
     ["records", "serde-tensor", "decode"],
+    ["records", "serde-tensor", "decode-views"],
+    ["mesh", "serde-tensor compact", "encode"],
+    ["mesh", "serde-tensor compact", "decode"],
 ];
 
 /// Counts, and compares with what was recorded; `--record` records instead.
