@@ -3,6 +3,8 @@
 //! Every line is the ratio of two minima, taken in turns: the time of a message with tensors, planned, sent, received and decoded, and that of raw
 //! bytes of its length. `NATS_SERVER` names the program of a server; without it that line is left out.
 
+#[path = "../examples/shared_memory/domain.rs"]
+mod domain;
 #[path = "../examples/shared_memory/fill.rs"]
 mod fill;
 #[path = "../examples/distributed/messages.rs"]
@@ -15,6 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use domain::Domain;
 use futures_util::StreamExt as _;
 use iceoryx2::prelude::*;
 use ipc_channel::ipc as channels;
@@ -170,13 +173,10 @@ fn iceoryx2(turns: usize) -> Result<()> {
     let state = State::of(124)?;
     let raw = serde_tensor::to_vec(&state)?;
     let len = Plan::new(&state)?.len();
-    let node = NodeBuilder::new().create::<ipc::Service>()?;
+    let domain = Domain::enter(&format!("serde-tensor-bench-{}", std::process::id()));
+    let node = NodeBuilder::new().config(&domain.config()?).create::<ipc::Service>()?;
     let service = node
-        .service_builder(
-            &format!("serde-tensor/bench-{}", std::process::id())
-                .as_str()
-                .try_into()?,
-        )
+        .service_builder(&"serde-tensor/bench".try_into()?)
         .publish_subscribe::<[u8]>()
         .payload_alignment(Alignment::new(64).ok_or("an alignment")?)
         .history_size(0)

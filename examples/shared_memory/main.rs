@@ -8,8 +8,10 @@
 //! $ cargo run --release -p serde-tensor-examples --features iceoryx2 --example shared_memory -- send
 //! ```
 //!
-//! The shared memory goes when both have ended, but for a small file that iceoryx2 keeps for all nodes to come. What a process leaves that was killed, the next that uses the service removes.
+//! Nothing is left when both have ended. What a process leaves that was killed, the next that uses the service removes. Two that are to meet
+//! neither these nor others name a domain of their own behind `receive` and `send`.
 
+mod domain;
 mod fill;
 mod state;
 
@@ -21,6 +23,7 @@ use iceoryx2::service::port_factory::PortFactory as _;
 use iceoryx2::service::port_factory::publish_subscribe::PortFactory;
 use serde_tensor::Plan;
 
+use domain::Domain;
 use state::{State, Values};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -32,8 +35,20 @@ const ALIGNMENT: usize = 64;
 const PAUSE: Duration = Duration::from_millis(1);
 
 fn main() -> Result<()> {
-    let argument = std::env::args().nth(1);
-    let node = NodeBuilder::new().create::<ipc::Service>()?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (role, name) = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [role] => (role, "serde-tensor-shared-memory"),
+        [role, name] => (role, name),
+        _ => ("", ""),
+    };
+    let role: fn(&Node<ipc::Service>, &Service) -> Result<()> = match role {
+        "send" => send,
+        "receive" => receive,
+        _ => return Err("`send` or `receive`, and the name of a domain if it is to be another".into()),
+    };
+    // Before the node, so that it goes after it.
+    let domain = Domain::enter(name);
+    let node = NodeBuilder::new().config(&domain.config()?).create::<ipc::Service>()?;
     // One message at a time, since the memory is set aside for as many as there may be.
     let service = node
         .service_builder(&"serde-tensor/state".try_into()?)
@@ -45,11 +60,7 @@ fn main() -> Result<()> {
         .subscriber_max_buffer_size(1)
         .subscriber_max_borrowed_samples(1)
         .open_or_create()?;
-    match argument.as_deref() {
-        Some("send") => send(&node, &service),
-        Some("receive") => receive(&node, &service),
-        _ => Err("`send` or `receive`".into()),
-    }
+    role(&node, &service)
 }
 
 type Service = PortFactory<ipc::Service, [u8], ()>;

@@ -1,53 +1,46 @@
 //! Shared memory through iceoryx2: `examples/shared_memory`.
 
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 
-use crate::common::process::{Folder, Process, eventually, example};
+use crate::common::process::{Process, example};
 
-/// Two processes that see each other and no others; what they leave is in the folder, or in the system's under the prefix.
-struct Processes {
-    folder: Folder,
-    prefix: String,
+/// A domain of its own: its processes see each other and no others.
+struct Domain {
+    name: String,
 }
 
-impl Processes {
+impl Domain {
     fn new(name: &str) -> Self {
-        let folder = Folder::new();
-        let prefix = format!("serde-tensor-{}-{name}-", std::process::id());
-        // iceoryx2 reads it where it is started.
-        fs::create_dir(folder.file("config")).unwrap();
-        let root = folder.file("iceoryx2");
-        let settings = format!(
-            "[global]\nroot-path = {:?}\nprefix = {prefix:?}\n",
-            root.display().to_string()
-        );
-        fs::write(folder.file("config/iceoryx2.toml"), settings).unwrap();
-        Self { folder, prefix }
+        Self {
+            name: format!("serde-tensor-{}-{name}", std::process::id()),
+        }
     }
 
     fn start(&self, role: &str) -> Process {
-        Process::start(example("shared_memory").arg(role).current_dir(self.folder.file("")))
+        Process::start(example("shared_memory").args([role, &self.name]))
     }
 
-    /// The names of what is in the system's shared memory, without the small file that iceoryx2 keeps for all nodes to come.
-    fn shared(&self) -> Vec<String> {
-        let mut names = self.all_shared();
-        names.retain(|name| !name.ends_with(".global_mgmt"));
-        names
+    /// Everything there is of it: its shared memory, and iceoryx2's folder.
+    fn left(&self) -> Vec<PathBuf> {
+        let shared = fs::read_dir("/dev/shm").into_iter().flatten();
+        let mut left: Vec<PathBuf> = shared.map(|entry| entry.unwrap().path()).collect();
+        left.retain(|path| path.file_name().unwrap().to_string_lossy().starts_with(&self.name));
+        left.extend(Some(self.folder()).filter(|folder| folder.exists()));
+        left
     }
 
-    fn all_shared(&self) -> Vec<String> {
-        let names = fs::read_dir(Path::new("/dev/shm")).into_iter().flatten();
-        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        names.filter(|name| name.starts_with(&self.prefix)).collect()
+    fn folder(&self) -> PathBuf {
+        std::env::temp_dir().join(&self.name)
     }
 }
 
-impl Drop for Processes {
+/// For a test that fails, or kills a process and starts no other.
+impl Drop for Domain {
     fn drop(&mut self) {
-        for name in self.all_shared() {
-            let _ = fs::remove_file(Path::new("/dev/shm").join(name));
+        let _ = fs::remove_dir_all(self.folder());
+        for path in self.left() {
+            let _ = fs::remove_file(path);
         }
     }
 }
@@ -56,43 +49,47 @@ const ARRIVED: &str = "31 tensors, 248000000 bytes, used where they are";
 
 #[test]
 fn a_message_of_248_mb_is_used_where_another_process_wrote_it_and_the_memory_goes() {
-    let processes = Processes::new("whole");
-    let mut receiver = processes.start("receive");
+    let domain = Domain::new("whole");
+    let mut receiver = domain.start("receive");
     assert_eq!(receiver.line(), "waiting");
-    let sender = processes.start("send");
+    let sender = domain.start("send");
     assert_eq!(receiver.finish(), [ARRIVED]);
     let [sent] = &sender.finish()[..] else {
         panic!("one line")
     };
     assert!(sent.ends_with(" bytes sent"), "{sent}");
-    assert_eq!(processes.shared(), [""; 0], "nothing is left");
+    assert_eq!(domain.left(), [""; 0].map(PathBuf::from), "nothing is left");
 }
 
 #[test]
 fn what_a_killed_process_left_does_not_stop_the_next() {
-    let processes = Processes::new("killed");
-    let mut receiver = processes.start("receive");
+    let domain = Domain::new("killed");
+    let mut receiver = domain.start("receive");
     assert_eq!(receiver.line(), "waiting");
-    assert!(!processes.shared().is_empty(), "the test looks in the right place");
+    assert!(!domain.left().is_empty(), "the test looks in the right place");
     receiver.stop();
 
-    let mut receiver = processes.start("receive");
+    let mut receiver = domain.start("receive");
     assert_eq!(receiver.line(), "waiting");
-    let sender = processes.start("send");
+    let sender = domain.start("send");
     assert_eq!(receiver.finish(), [ARRIVED]);
     sender.finish();
-    eventually("the memory of the dead is removed", || processes.shared().is_empty());
+    assert_eq!(
+        domain.left(),
+        [""; 0].map(PathBuf::from),
+        "what the dead left is removed too"
+    );
 }
 
 #[test]
 fn a_receiver_that_is_killed_with_the_message_does_not_keep_the_sender() {
-    let processes = Processes::new("receiver");
-    let mut receiver = processes.start("receive");
+    let domain = Domain::new("receiver");
+    let mut receiver = domain.start("receive");
     assert_eq!(receiver.line(), "waiting");
-    let mut sender = processes.start("send");
+    let mut sender = domain.start("send");
     // The receiver has it now, and compares it with what it should be.
     assert!(sender.line().ends_with(" bytes sent"));
     receiver.stop();
     sender.finish();
-    assert_eq!(processes.shared(), [""; 0], "nothing is left");
+    assert_eq!(domain.left(), [""; 0].map(PathBuf::from), "nothing is left");
 }
