@@ -12,7 +12,7 @@ use std::fs;
 use std::io::{self, Write};
 
 use half::bf16;
-use serde_tensor::{Decoder, Encoder, Limits, MessageBuffer, Plan, Tensor, TensorView};
+use serde_tensor::{Decoder, Encoder, Limits, MessageBuffer, Plan, Tensor, TensorSerialize, TensorView};
 
 use heap::watch;
 
@@ -114,6 +114,40 @@ fn writing_takes_no_more_than_the_value() {
         });
         assert_eq!(counter.0, len);
         assert!(heap.peak <= MIB, "{}", heap.peak);
+    }
+}
+
+#[derive(TensorSerialize)]
+struct Model {
+    version: u32,
+    #[tensor]
+    parameters: State,
+    #[tensor]
+    tied: Vec<Tensor>,
+    #[tensor]
+    bulk: Vec<f32>,
+}
+
+/// A vector that grew would take up to twice the message.
+#[test]
+fn a_derived_type_is_encoded_into_memory_that_is_reserved_once() {
+    let parameters = state();
+    let tied = vec![parameters["wte"].clone(); 40];
+    let model = Model {
+        version: 1,
+        parameters,
+        tied,
+        bulk: vec![0.5; 1 << 20],
+    };
+    for align in [64, 4096] {
+        let encoder = Encoder::new().align(align);
+        let (message, heap) = watch(|| encoder.to_vec(&model).unwrap());
+        let bound = message.len() + message.len() / 16;
+        assert!(heap.peak <= bound, "{} for a message of {}", heap.peak, message.len());
+        // Memory that is there already is used as it is.
+        let mut buffer = message;
+        let (_, heap) = watch(|| encoder.to_vec_into(&model, &mut buffer).unwrap());
+        assert!(heap.peak < 100_000, "{}", heap.peak);
     }
 }
 

@@ -9,7 +9,7 @@ pub use core;
 pub use serde;
 
 pub use crate::device::{Device, FieldDevice, Site};
-pub use crate::leaf::TensorVisitor;
+pub use crate::leaf::{TensorVisitor, announce};
 pub use crate::traits::{Claim, Facts, Presence, Probe, UnknownFacts};
 
 /// What `impl_tensor!` calls.

@@ -10,6 +10,7 @@ use crate::model::{Container, Data, Field, Variant};
 /// impl serde::Serialize for Rollout {
 ///     fn serialize<__S: Serializer>(&self, serializer: __S) -> Result<__S::Ok, __S::Error> {
 ///         use __tensor::MirrorFailed as _;    // has a `serialize` too, if serde's derive has reported an error
+///         __tensor::announce(self);           // how much memory its tensors take
 ///         <__Mirror>::serialize(self, serializer)
 ///     }
 /// }
@@ -31,6 +32,7 @@ pub(crate) fn expand(container: &Container<'_>) -> TokenStream {
         &bounds::predicates(container),
         &quote! {
             use __tensor::MirrorFailed as _;
+            __tensor::announce(self);
             <__Mirror #arguments>::serialize(self, serializer)
         },
         &quote! {

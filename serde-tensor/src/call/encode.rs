@@ -24,6 +24,10 @@ thread_local! {
     static IDENTITY: Cell<Option<Identity>> = const { Cell::new(None) };
     static KEPT: Cell<bool> = const { Cell::new(false) };
     static OWNER: Cell<Option<Box<dyn KeepAlive>>> = const { Cell::new(None) };
+    // How much is to come is asked for with the limit above which tensors get segments, and told by the first value that knows.
+    static FORECAST_ASKED: Cell<Option<usize>> = const { Cell::new(None) };
+    static FORECAST_BYTES: Cell<usize> = const { Cell::new(0) };
+    static FORECAST_SEGMENTS: Cell<usize> = const { Cell::new(0) };
     static FAILURE: Cell<Option<Error>> = const { Cell::new(None) };
 }
 
@@ -62,6 +66,7 @@ pub(crate) struct Call {
 
 impl Call {
     pub(crate) fn enter() -> Self {
+        forget_forecast();
         let id = change_stack(|stack| {
             stack.next = stack.next.wrapping_add(1);
             stack.calls.push((stack.next, stack.sites.len()));
@@ -76,12 +81,55 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
+        forget_forecast();
         change_stack(|stack| {
             if let Some(at) = stack.calls.iter().rposition(|&(id, _)| id == self.id) {
                 stack.calls.remove(at);
             }
         });
     }
+}
+
+/// What a value says of the segments that it will take, before it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Forecast {
+    pub(crate) bytes: usize,
+    pub(crate) segments: usize,
+}
+
+/// Asks the value about to be written for a forecast, where tensors of more than `limit` bytes get segments.
+#[inline]
+pub(crate) fn ask_forecast(limit: usize) {
+    FORECAST_ASKED.set(Some(limit));
+}
+
+/// The limit, if a forecast is asked for: it is the present value's to give.
+#[inline]
+pub(crate) fn forecast_asked() -> Option<usize> {
+    FORECAST_ASKED.get()?;
+    FORECAST_ASKED.take()
+}
+
+#[inline]
+pub(crate) fn forecast(forecast: Forecast) {
+    FORECAST_BYTES.set(forecast.bytes);
+    FORECAST_SEGMENTS.set(forecast.segments);
+}
+
+/// What was forecast, and not used yet.
+#[inline]
+pub(crate) fn take_forecast() -> Forecast {
+    Forecast {
+        bytes: FORECAST_BYTES.get(),
+        segments: FORECAST_SEGMENTS.take(),
+    }
+}
+
+/// Takes back what was asked and told, which is not meant for another call.
+#[inline]
+fn forget_forecast() {
+    FORECAST_ASKED.set(None);
+    FORECAST_SEGMENTS.set(0);
 }
 
 /// How many encoding calls are open on this thread.

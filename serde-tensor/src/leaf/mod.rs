@@ -7,6 +7,7 @@
 
 mod bulk;
 mod byte_string;
+mod forecast;
 mod later;
 mod map_form;
 mod payload;
@@ -29,6 +30,7 @@ use crate::error::{Error, Result};
 use crate::tensor::DType;
 
 pub(crate) use bulk::{deserialize_vec, serialize_slice};
+pub use forecast::announce;
 pub use visit::TensorVisitor;
 
 use placing::Placing;

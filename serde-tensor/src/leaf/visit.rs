@@ -8,9 +8,17 @@ use crate::tensor::Element;
 
 /// Is shown each tensor of a value, in order, borrowed for as long as the value is.
 pub struct TensorVisitor<'a, 'v> {
-    visit: &'v mut dyn FnMut(Visited<'a>) -> Result<()>,
+    visit: Visit<'a, 'v>,
     /// How many types deeper it goes.
     depth: usize,
+}
+
+/// What is done with each tensor.
+enum Visit<'a, 'v> {
+    Show(&'v mut dyn FnMut(Visited<'a>) -> Result<()>),
+    /// Only where its bytes lie, if they share their place with others', and how many they are; only of tensors that are known
+    /// without a call to their backend.
+    Weigh(&'v mut dyn FnMut(Option<&'a [u8]>, usize) -> Result<()>),
 }
 
 /// A tensor that was shown.
@@ -61,7 +69,19 @@ impl Visited<'_> {
 impl<'a, 'v> TensorVisitor<'a, 'v> {
     /// A visitor that goes `depth` types deep.
     pub(crate) fn new(depth: usize, visit: &'v mut dyn FnMut(Visited<'a>) -> Result<()>) -> Self {
-        Self { visit, depth }
+        Self {
+            visit: Visit::Show(visit),
+            depth,
+        }
+    }
+
+    /// A visitor that is told the bytes of each tensor, if others may share them, and how many they are. Tensors for which a backend
+    /// would have to be asked are passed over.
+    pub(crate) fn weighing(depth: usize, weigh: &'v mut dyn FnMut(Option<&'a [u8]>, usize) -> Result<()>) -> Self {
+        Self {
+            visit: Visit::Weigh(weigh),
+            depth,
+        }
     }
 
     /// Visits the fields of a type, which may be recursive.
@@ -79,6 +99,14 @@ impl<'a, 'v> TensorVisitor<'a, 'v> {
 
     /// Shows a tensor, unless it fails: serializing it then fails too, and can say where in the value it is.
     pub fn leaf<T: TensorBackend>(&mut self, tensor: &'a T) -> Result<()> {
+        let show = match &mut self.visit {
+            Visit::Show(show) => show,
+            Visit::Weigh(weigh) => {
+                return tensor
+                    .at_hand()
+                    .map_or(Ok(()), |at| weigh(Some(at.bytes), at.bytes.len()));
+            }
+        };
         let Ok(description) = tensor.describe() else {
             return Ok(());
         };
@@ -91,7 +119,7 @@ impl<'a, 'v> TensorVisitor<'a, 'v> {
             };
             Lending::AtHand(bytes)
         };
-        (self.visit)(Visited {
+        show(Visited {
             key: Backend(tensor).key(),
             description,
             bytes,
@@ -100,7 +128,11 @@ impl<'a, 'v> TensorVisitor<'a, 'v> {
 
     /// Shows elements in a row.
     pub fn slice<E: Element>(&mut self, elements: &'a [E]) -> Result<()> {
-        (self.visit)(Visited {
+        let show = match &mut self.visit {
+            Visit::Show(show) => show,
+            Visit::Weigh(weigh) => return weigh(None, size_of_val(elements)),
+        };
+        show(Visited {
             key: Slice(elements).key(),
             description: Description::new(E::DTYPE, &[elements.len()]),
             bytes: Lending::AtHand(HostBytes::elements(elements)),
@@ -109,10 +141,18 @@ impl<'a, 'v> TensorVisitor<'a, 'v> {
 
     /// Shows whatever is like a tensor, unless it fails, as [`leaf`](Self::leaf).
     pub(crate) fn source<S: Source>(&mut self, source: &'a S) -> Result<()> {
+        let show = match &mut self.visit {
+            Visit::Show(show) => show,
+            Visit::Weigh(weigh) => {
+                return source
+                    .at_hand()
+                    .map_or(Ok(()), |at| weigh(Some(at.bytes), at.bytes.len()));
+            }
+        };
         let (Ok(description), Ok(bytes)) = (source.describe(), source.host_bytes()) else {
             return Ok(());
         };
-        (self.visit)(Visited {
+        show(Visited {
             key: source.key(),
             description,
             bytes: Lending::AtHand(bytes),

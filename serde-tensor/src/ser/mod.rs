@@ -139,7 +139,10 @@ impl State<'static> {
     /// Writes a whole message into `out`, whose content is lost and whose memory is used.
     pub(crate) fn single(options: Options, out: Vec<u8>) -> Self {
         let single = SinglePass::new(options.align, options.checksums);
-        Self::over(Buffer::reusing(out), Segments::Single(single), options)
+        let limit = options.inline_limit;
+        let state = Self::over(Buffer::reusing(out), Segments::Single(single), options);
+        encode::ask_forecast(limit);
+        state
     }
 
     /// Writes a value.

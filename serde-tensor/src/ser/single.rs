@@ -4,7 +4,7 @@ use std::mem;
 
 use super::ties::Ties;
 use crate::backend::KeepAlive;
-use crate::call::encode::{Identity, Storage};
+use crate::call::encode::{self, Forecast, Identity, Storage};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::wire::buffer::Buffer;
@@ -60,6 +60,7 @@ impl SinglePass {
             so_far.extend_from_slice(body);
             self.out = mem::replace(body, so_far).into_vec();
             self.out.clear();
+            self.reserve(encode::take_forecast(), body.len());
             self.out.resize(HEADER_LEN, 0);
         }
         let room = len.saturating_add(1 << self.align);
@@ -76,6 +77,18 @@ impl SinglePass {
             checksum: 0,
         });
         Ok(&mut self.out)
+    }
+
+    /// Reserves what a value said that it will take; where there is no such memory, it is seen to later.
+    fn reserve(&mut self, Forecast { bytes, segments }: Forecast, body: usize) {
+        /// What a segment takes in body and table, as a rule, and what else is to come of the body.
+        const NAMED: usize = 128;
+        const REST: usize = 1024;
+        let each = segments.saturating_mul((1 << self.align) + NAMED);
+        let all = bytes.saturating_add(each).saturating_add(HEADER_LEN + body + REST);
+        if segments > 0 {
+            let _ = self.out.try_reserve_exact(all);
+        }
     }
 
     /// Ends the segment that was opened last, now that its `len` bytes are there; returns its index.
