@@ -22,7 +22,7 @@ static ALLOCATOR: heap::Counting = heap::Counting;
 /// Runs a future on this thread alone: its outcome, and by how many bytes the heap grew at most.
 fn peak<F: Future>(future: F) -> (F::Output, usize) {
     let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
+        .enable_all()
         .build()
         .unwrap();
     let (outcome, heap) = heap::watch(|| runtime.block_on(future));
@@ -204,6 +204,34 @@ fn a_message_that_the_memory_ends_in_is_passed_over() {
     let read = heap::within(MIB, || reader.read::<Tensor>());
     assert_eq!(read.unwrap_err().category(), Category::Limit);
     assert_eq!(reader.read().unwrap(), Some(5u8));
+}
+
+/// Over a socket, from axum: what waits are the segments, where they are.
+#[test]
+fn a_slow_reader_of_a_reply_makes_axum_wait_and_hold_nothing() {
+    use axum::Router;
+    use axum::routing::get;
+    use serde_tensor::axum::Tensors;
+    use tokio::io::AsyncWriteExt as _;
+    use tokio::net::{TcpListener, TcpStream};
+
+    let tensor = ramp(32 * MIB);
+    let (taken, most) = peak(async {
+        let router = Router::new().route("/", get(async move || Tensors(tensor)));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream
+            .write_all(b"GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
+            .await
+            .unwrap();
+        let taken = slow_reader(stream).await;
+        serving.abort();
+        taken
+    });
+    assert!(taken > 32 * MIB);
+    assert!(most < MIB, "{most}");
 }
 
 /// With feature `axum`: what hyper hands over piece by piece.

@@ -20,14 +20,14 @@ use tokio::task::JoinHandle;
 use crate::common::sim::{EightGpus, OneGpu, SimTensor};
 
 #[derive(TensorSerialize, TensorDeserialize, Debug, PartialEq, Clone)]
-struct Batch {
-    id: u32,
+pub(crate) struct Batch {
+    pub(crate) id: u32,
     #[tensor]
-    images: Vec<Tensor>,
+    pub(crate) images: Vec<Tensor>,
 }
 
 impl Batch {
-    fn of(len: usize) -> Self {
+    pub(crate) fn of(len: usize) -> Self {
         Self {
             id: 7,
             images: vec![ramp(len), ramp(600)],
@@ -41,14 +41,14 @@ fn ramp(len: usize) -> Tensor {
 }
 
 /// A server, stopped when it is dropped.
-struct Server {
-    url: String,
+pub(crate) struct Server {
+    pub(crate) url: String,
     serving: JoinHandle<()>,
     client: Client,
 }
 
 impl Server {
-    async fn start(router: Router) -> Self {
+    pub(crate) async fn start(router: Router) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
@@ -60,7 +60,7 @@ impl Server {
         }
     }
 
-    async fn ask(&self, path: &str, body: Vec<u8>) -> Response {
+    pub(crate) async fn ask(&self, path: &str, body: Vec<u8>) -> Response {
         self.ask_as(path, Some(MEDIA_TYPE), body).await
     }
 
@@ -84,7 +84,7 @@ async fn refused(response: Response) -> (u16, String) {
 }
 
 /// Hands its batch back.
-async fn echo(Tensors(batch): Tensors<Batch>) -> Tensors<Batch> {
+pub(crate) async fn echo(Tensors(batch): Tensors<Batch>) -> Tensors<Batch> {
     Tensors(batch)
 }
 

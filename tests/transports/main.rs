@@ -7,6 +7,7 @@ mod common;
 
 mod distributed;
 mod http;
+mod http_trouble;
 mod ipc_channel;
 mod kameo;
 mod nats;

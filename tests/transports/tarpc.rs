@@ -11,7 +11,10 @@ use tarpc::client::{Config, RpcError};
 use tarpc::context::{self, Context};
 use tarpc::serde_transport::tcp;
 use tarpc::server::{BaseChannel, Channel as _};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::timeout;
 
 use crate::common::sim::{EightGpus, SimTensor};
 
@@ -86,7 +89,8 @@ async fn concurrent_calls_land_on_the_device_of_their_connections_task() {
         let sent = SimTensor::cpu(&[0.5]);
         let (landed, _) = client.land(patient(), sent).await.unwrap();
         assert_eq!(landed, format!("cuda:{index}"));
-        for call in 0..50u8 {
+        // A thousand in all.
+        for call in 0..250u8 {
             let client = client.clone();
             calls.spawn(async move {
                 let values = vec![f32::from(call); 400];
@@ -127,10 +131,54 @@ async fn a_server_that_dies_is_an_error_and_not_a_hang() {
     assert!(matches!(error, RpcError::Shutdown | RpcError::Channel(_)), "{error:?}");
 }
 
+/// Over a socket: peers that send half a request, and garbage, lose their connections, and nobody else does.
+#[tokio::test]
+async fn a_peer_that_dies_or_sends_garbage_costs_its_connection_alone() {
+    let (address, serving) = serve().await;
+    let client = connect(address).await;
+    let half = [0, 0, 1, 0, 0x92, 1, 2];
+    let garbage = [0, 0, 0, 3, 0x92, 1, 2];
+    let too_long = [0xFF; 100];
+    for (sent, dies) in [(&half[..], true), (&garbage, false), (&too_long, false)] {
+        let mut peer = TcpStream::connect(address).await.unwrap();
+        peer.write_all(sent).await.unwrap();
+        if dies {
+            peer.shutdown().await.unwrap();
+        }
+        let closed = timeout(Duration::from_mins(1), peer.read(&mut [0; 10])).await;
+        // Closed, or reset where not all was read.
+        assert!(matches!(closed.expect("it hangs"), Ok(0) | Err(_)), "{sent:?}");
+        assert_eq!(client.ones(patient(), 10).await.unwrap().shape(), [10]);
+    }
+    serving.abort();
+}
+
+/// Over a socket: half a reply arrives.
+#[tokio::test]
+async fn a_server_that_dies_in_the_middle_of_a_reply_is_an_error_and_not_a_hang() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = connect(listener.local_addr().unwrap()).await;
+    let server = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.read_u8().await.unwrap();
+        stream.write_all(&[0, 0, 1, 0, 0x92, 1, 2]).await.unwrap();
+        stream.shutdown().await.unwrap();
+        // It stays until the client has gone, or the end would be a reset.
+        while stream.read(&mut [0; 1000]).await.is_ok_and(|read| read > 0) {}
+    };
+    let call = async {
+        let error = client.ones(patient(), 10).await.unwrap_err();
+        assert!(matches!(error, RpcError::Shutdown | RpcError::Channel(_)), "{error:?}");
+        drop(client);
+    };
+    timeout(Duration::from_mins(1), async { tokio::join!(server, call) })
+        .await
+        .expect("it hangs");
+}
+
 /// What is no message reaches the task that reads as an I/O error with the format's own inside.
 #[tokio::test]
 async fn bytes_that_do_not_decode_are_an_error_of_the_connection() {
-    use tokio::io::AsyncWriteExt as _;
     let (here, mut there) = tokio::io::duplex(1000);
     // A length-delimited message of three bytes, an array, where a tensor is expected.
     there.write_all(&[0, 0, 0, 3, 0x92, 1, 2]).await.unwrap();
