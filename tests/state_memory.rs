@@ -146,7 +146,7 @@ fn a_derived_type_is_encoded_into_memory_that_is_reserved_once() {
         assert!(heap.peak <= bound, "{} for a message of {}", heap.peak, message.len());
         // Memory that is there already is used as it is.
         let mut buffer = message;
-        let (_, heap) = watch(|| encoder.to_vec_into(&model, &mut buffer).unwrap());
+        let ((), heap) = watch(|| encoder.to_vec_into(&model, &mut buffer).unwrap());
         assert!(heap.peak < 100_000, "{}", heap.peak);
     }
 }
