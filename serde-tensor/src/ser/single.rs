@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::wire::buffer::Buffer;
 use crate::wire::checksum::crc32c;
 use crate::wire::frame::{Entry, HEADER_LEN, Header};
+use crate::wire::pages::expect_filling;
 use crate::wire::to_u64;
 
 /// How much room is made beyond a segment, in bytes.
@@ -88,6 +89,7 @@ impl SinglePass {
         let all = bytes.saturating_add(each).saturating_add(HEADER_LEN + body + REST);
         if segments > 0 {
             let _ = self.out.try_reserve_exact(all);
+            expect_filling(&mut self.out);
         }
     }
 
