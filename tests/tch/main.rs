@@ -15,6 +15,7 @@ mod layouts;
 mod linked;
 mod mutation;
 mod oracle;
+mod over_tokio;
 mod readme;
 mod refused;
 mod state_dict;

@@ -29,7 +29,7 @@ path = "{root}/tests/tch/main.rs"
 [dependencies]
 bytes = "1"
 serde = "1"
-serde-tensor = { path = "{root}/serde-tensor", features = ["tch"] }
+serde-tensor = { path = "{root}/serde-tensor", features = ["tch", "tokio"] }
 tch = "={tch}"
 torch-sys = "={tch}"
 
@@ -37,6 +37,7 @@ torch-sys = "={tch}"
 postcard = { version = "1", features = ["use-std"] }
 serde_bytes = "0.11"
 serde_json = "1"
+tokio = { version = "1.47", features = ["macros", "rt-multi-thread"] }
 tracing = "0.1"
 
 [workspace]
