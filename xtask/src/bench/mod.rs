@@ -17,29 +17,25 @@ pub(crate) use guard::run as guard;
 
 use crate::step::Result;
 
-/// *state* is 248 MB: a run takes up to a second, and one process of it is one round of enough runs.
+/// *state* is 248 MB: a run takes up to a second, and a process of it takes no more of them than it must.
 const LARGE: &str = "state";
 
 /// How often, and for how long, a case is measured.
 struct Effort {
     rounds: usize,
-    /// Of [`LARGE`]. The process takes three samples at least.
-    large_rounds: usize,
-    /// Seconds of one process, besides preparing the data.
+    /// Seconds of one process, besides preparing the data; none of one with [`LARGE`], which takes three samples all the same.
     seconds: f64,
     time: Time,
 }
 
 const FULL: Effort = Effort {
     rounds: 3,
-    large_rounds: 2,
     seconds: 0.2,
     time: Time::Median,
 };
 
 const QUICK: Effort = Effort {
     rounds: 1,
-    large_rounds: 1,
     seconds: 0.02,
     time: Time::Lowest,
 };
@@ -97,16 +93,9 @@ fn circumstances() -> Result<String> {
 fn measure(program: &Program, cases: &[Case], effort: &Effort) -> Result<Measured> {
     let mut measured = Measured::new();
     let mut told = Instant::now();
-    for round in 0..effort.rounds.max(effort.large_rounds) {
+    for round in 0..effort.rounds {
         for (index, case) in cases.iter().enumerate() {
-            let (rounds, seconds) = if case.data == LARGE {
-                (effort.large_rounds, 0.0)
-            } else {
-                (effort.rounds, effort.seconds)
-            };
-            if round >= rounds {
-                continue;
-            }
+            let seconds = if case.data == LARGE { 0.0 } else { effort.seconds };
             let numbers = program.measure(case, seconds, effort.time)?;
             measured
                 .entry(case.clone())
