@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::held::Held;
 use super::log::{Landed, Warning};
 use super::names::Names;
-use super::{ELSEWHERE, Frame, Place, SharedOptions, addresses, effective, with_stack};
+use super::{ELSEWHERE, Frame, Place, SharedOptions, addresses, effective, slab, with_stack};
 use crate::device::{Decision, Device, FieldDevice, OnMissing, Placement, Site, warn};
 use crate::error::{Category, Error};
 use crate::limits::Limits;
@@ -84,6 +84,10 @@ pub(crate) fn bytes_of_plain(at: usize, bytes: &[u8], segment: Option<&[u8]>, al
             return Some((shared, is_inline));
         }
         // Where a tensor may keep the whole message, it may also keep a few other tensors.
+        frame.copied_inline += 1;
+        if frame.copied_inline <= slab::FEW {
+            return Some((None, is_inline));
+        }
         let len = frame.len;
         let copy = frame.rare().slab.copy(bytes, len);
         Some((copy.filter(|copy| is_aligned(copy, align)), is_inline))

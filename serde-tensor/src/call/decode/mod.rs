@@ -121,6 +121,8 @@ struct Frame {
     base: usize,
     /// Whether a report is wanted.
     record: bool,
+    /// How many inline tensors were copied, though the message's buffer may be shared.
+    copied_inline: usize,
     rare: Option<Box<Rare>>,
 }
 
@@ -192,6 +194,7 @@ impl<'de> Call<'de> {
                 held,
                 base,
                 record,
+                copied_inline: 0,
                 rare: None,
             });
         });

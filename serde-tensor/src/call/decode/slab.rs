@@ -4,6 +4,9 @@ use bytes::{Bytes, BytesMut};
 
 use crate::tensor::MAX_ALIGN;
 
+/// How many tensors get memory of their own before a slab is begun.
+pub(super) const FEW: usize = 8;
+
 /// How much memory is taken at once, in bytes. A tensor that is kept keeps as much.
 const CHUNK: usize = 32 << 10;
 
