@@ -143,6 +143,28 @@ fn depth_is_given_back_when_a_value_ends() {
     }
 }
 
+/// A value, or nothing where its bytes are something else.
+#[derive(Debug)]
+struct Lenient<T>(Option<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lenient<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(T::deserialize(deserializer).ok()))
+    }
+}
+
+#[test]
+fn depth_is_given_back_when_a_type_passes_over_its_error() {
+    // More of them than may lie inside one another.
+    let bytes = serde_tensor::to_vec(&vec![Ok::<_, u8>("many"); 200]).unwrap();
+    let read: Vec<Lenient<Result<u8, u8>>> = serde_tensor::from_slice(&bytes).unwrap();
+    assert!(read.len() == 200 && read.iter().all(|count| count.0.is_none()));
+
+    let bytes = serde_tensor::to_vec(&vec![Some(None::<u8>); 200]).unwrap();
+    let read: Vec<Lenient<Option<u8>>> = serde_tensor::from_slice(&bytes).unwrap();
+    assert!(read.len() == 200 && read.iter().all(|count| count.0.is_none()));
+}
+
 #[test]
 fn the_default_depth_needs_less_than_a_megabyte_of_stack() {
     let work = || {

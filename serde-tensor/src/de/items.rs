@@ -126,10 +126,10 @@ impl<'de> Deserializer<'de> {
                 visitor.visit_enum(U32Deserializer::new(index))
             }
             Token::Map(1) => {
-                self.enter()?;
-                let value = visitor.visit_enum(Variant::new(self))?;
-                self.leave();
-                Ok(value)
+                let depth = self.enter()?;
+                let value = visitor.visit_enum(Variant::new(self));
+                self.depth = depth;
+                value
             }
             Token::Map(len) => Err(Error::data(format!(
                 "a map of {len} entries, where a variant of `{name}` is a map of one"
@@ -159,9 +159,10 @@ impl<'de> Deserializer<'de> {
     pub(super) fn visit_wrapped_some<V: Visitor<'de>>(&mut self, payload: &'de [u8], visitor: V) -> Result<V::Value> {
         let end = self.cursor.position();
         self.cursor.rewind(end - payload.len());
-        self.enter()?;
-        let value = self.item(|item| visitor.visit_some(item))?;
-        self.leave();
+        let depth = self.enter()?;
+        let value = self.item(|item| visitor.visit_some(item));
+        self.depth = depth;
+        let value = value?;
         if self.cursor.position() == end {
             return Ok(value);
         }

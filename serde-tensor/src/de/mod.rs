@@ -233,11 +233,6 @@ impl<'de> Deserializer<'de> {
     fn too_deep(&self) -> Error {
         Error::limit(format!("the value nests deeper than the limit of {}", self.max_depth))
     }
-
-    #[inline]
-    fn leave(&mut self) {
-        self.depth += 1;
-    }
 }
 
 /// The frame at the front of `input`, if that is what begins there.
