@@ -18,6 +18,7 @@ mod oracle;
 mod over_tokio;
 mod readme;
 mod refused;
+mod room;
 mod state_dict;
 mod tied;
 mod training;

@@ -1,6 +1,6 @@
 //! What a tensor says of itself.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use super::Storage;
 use crate::device::{Device, Pin};
@@ -36,6 +36,15 @@ pub struct AtHand<'a> {
     pub(crate) dtype: Packed,
     pub(crate) shape: &'a [usize],
     pub(crate) bytes: &'a [u8],
+}
+
+impl AtHand<'_> {
+    /// The addresses of its bytes.
+    #[inline]
+    pub(crate) fn range(&self) -> Range<usize> {
+        let range = self.bytes.as_ptr_range();
+        range.start.addr()..range.end.addr()
+    }
 }
 
 /// A shape that the tensor has at hand, or that was put together to describe it.

@@ -30,6 +30,8 @@ pub(crate) use import::Data;
 pub use crate::call::encode::Storage;
 pub use crate::call::planning::with_plan_state;
 
+use std::ops::Range;
+
 use crate::device::{Device, Present};
 use crate::error::Result;
 
@@ -94,6 +96,14 @@ pub trait TensorBackend: Sized {
     #[inline(always)]
     fn at_hand(&self) -> Option<AtHand<'_>> {
         None
+    }
+
+    /// Where its bytes begin and end in memory, for the room that a message will need: where that is known sooner than a description.
+    /// An empty range is that of one whose bytes do not matter.
+    #[doc(hidden)]
+    #[inline]
+    fn weight(&self) -> Option<Range<usize>> {
+        self.at_hand().as_ref().map(AtHand::range)
     }
 
     /// Makes a tensor of a type of this crate's own, which is [`HOST_ONLY`](Self::HOST_ONLY) and has a way shorter than [`import`](Self::import).

@@ -1,5 +1,7 @@
 //! The walk over the tensors of a value.
 
+use std::ops::Range;
+
 use super::{Backend, Slice, Source};
 use crate::backend::{Description, HostBytes, TensorBackend};
 use crate::call::encode::Key;
@@ -16,9 +18,9 @@ pub struct TensorVisitor<'a, 'v> {
 /// What is done with each tensor.
 enum Visit<'a, 'v> {
     Show(&'v mut dyn FnMut(Visited<'a>) -> Result<()>),
-    /// Only where its bytes lie, if they share their place with others', and how many they are; only of tensors that are known
-    /// without a call to their backend.
-    Weigh(&'v mut dyn FnMut(Option<&'a [u8]>, usize) -> Result<()>),
+    /// Only where its bytes lie, if they may share their place with others', and how many they are; only of tensors of which that is
+    /// quickly known.
+    Weigh(&'v mut dyn FnMut(Option<Range<usize>>, usize) -> Result<()>),
 }
 
 /// A tensor that was shown.
@@ -75,9 +77,9 @@ impl<'a, 'v> TensorVisitor<'a, 'v> {
         }
     }
 
-    /// A visitor that is told the bytes of each tensor, if others may share them, and how many they are. Tensors for which a backend
-    /// would have to be asked are passed over.
-    pub(crate) fn weighing(depth: usize, weigh: &'v mut dyn FnMut(Option<&'a [u8]>, usize) -> Result<()>) -> Self {
+    /// A visitor that is told where the bytes of each tensor are, if others may share them, and how many they are. Tensors for which a backend
+    /// would have to be asked at length are passed over.
+    pub(crate) fn weighing(depth: usize, weigh: &'v mut dyn FnMut(Option<Range<usize>>, usize) -> Result<()>) -> Self {
         Self {
             visit: Visit::Weigh(weigh),
             depth,
@@ -102,9 +104,10 @@ impl<'a, 'v> TensorVisitor<'a, 'v> {
         let show = match &mut self.visit {
             Visit::Show(show) => show,
             Visit::Weigh(weigh) => {
-                return tensor
-                    .at_hand()
-                    .map_or(Ok(()), |at| weigh(Some(at.bytes), at.bytes.len()));
+                return tensor.weight().map_or(Ok(()), |range| {
+                    let len = range.len();
+                    weigh(Some(range), len)
+                });
             }
         };
         let Ok(description) = tensor.describe() else {
@@ -146,7 +149,7 @@ impl<'a, 'v> TensorVisitor<'a, 'v> {
             Visit::Weigh(weigh) => {
                 return source
                     .at_hand()
-                    .map_or(Ok(()), |at| weigh(Some(at.bytes), at.bytes.len()));
+                    .map_or(Ok(()), |at| weigh(Some(at.range()), at.bytes.len()));
             }
         };
         let (Ok(description), Ok(bytes)) = (source.describe(), source.host_bytes()) else {

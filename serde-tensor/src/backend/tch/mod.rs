@@ -106,6 +106,7 @@ mod transfer;
 
 use std::any::TypeId;
 use std::borrow::Cow;
+use std::ops::Range;
 
 use ::tch::{TchError, Tensor};
 use smallvec::SmallVec;
@@ -131,6 +132,10 @@ impl TensorBackend for Tensor {
 
     fn export(&self) -> Result<(Description<'_>, HostBytes<'_>)> {
         export::export(self)
+    }
+
+    fn weight(&self) -> Option<Range<usize>> {
+        Some(plain::weight(self).unwrap_or_default())
     }
 
     fn import(import: Import<'_>) -> Result<Imported<Self>> {

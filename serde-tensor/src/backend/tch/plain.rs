@@ -1,5 +1,7 @@
 //! Which tensors of libtorch can travel: those that are plain memory with a shape and strides.
 
+use std::ops::Range;
+
 use ::tch::{Kind, Tensor};
 
 use super::{Sizes, devices, fault, kind, shim};
@@ -110,6 +112,21 @@ impl Plain {
     pub(super) fn element_size(&self) -> usize {
         kind::size(self.dtype)
     }
+}
+
+/// Where the bytes of a tensor in the host's memory are, if there are so many that room for them is worth a look.
+pub(super) fn weight(tensor: &Tensor) -> Option<Range<usize>> {
+    const MANY: usize = 64 << 10;
+    // Of all its storage, for the quickest answer.
+    if !tensor.defined() || shim::len_behind(tensor, 1) < MANY {
+        return None;
+    }
+    let dims = shim::dense_on_cpu(tensor)?;
+    let size = tensor.f_kind().ok()?.elt_size_in_bytes();
+    let len = dims.iter().try_fold(size, |product, &dim| product.checked_mul(dim))?;
+    let start = tensor.data_ptr().addr();
+    // No more than there is: one that repeats its elements takes more in a message, which then grows.
+    (start != 0 && len <= shim::len_behind(tensor, size)).then(|| start..start + len)
 }
 
 /// Whether a tensor is memory. A view that conjugates or negates is asked without that, or it would first be copied.
