@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use serde_tensor::tch::StateDict;
 use serde_tensor::{TensorDeserialize, TensorSerialize};
+use tch::nn::VarStore;
 use tch::{Device, Kind, Tensor};
 
 #[derive(TensorSerialize, TensorDeserialize)]
@@ -28,8 +30,20 @@ fn message(tensors: impl IntoIterator<Item = Tensor>) -> (usize, usize) {
 
 #[test]
 fn the_message_of_large_tensors_is_reserved_at_once() {
-    let (len, spare) = message((0..9).map(|n| zeros(100_000 + n)));
+    // As a model's are: large ones, and with each a small one.
+    let (len, spare) = message((0..18).map(|n| zeros(if n % 2 == 0 { 100_000 + n } else { 300 })));
     assert!(len > 3_600_000);
+    assert!(spare < 16 << 10, "{spare} bytes of {len} were reserved and not used");
+}
+
+#[test]
+fn so_is_that_of_a_models_variables() {
+    let variables = VarStore::new(Device::Cpu);
+    for n in 0..9 {
+        let _variable = variables.root().zeros(&format!("{n}"), &[100_000 + n]);
+    }
+    let message = serde_tensor::to_vec(&StateDict::from(&variables)).unwrap();
+    let (len, spare) = (message.len(), message.capacity() - message.len());
     assert!(spare < 16 << 10, "{spare} bytes of {len} were reserved and not used");
 }
 

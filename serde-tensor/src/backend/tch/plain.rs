@@ -114,11 +114,11 @@ impl Plain {
     }
 }
 
-/// Where the bytes of a tensor in the host's memory are, if there are so many that room for them is worth a look.
+/// Where the bytes of a tensor in the host's memory are, unless they are few.
 pub(super) fn weight(tensor: &Tensor) -> Option<Range<usize>> {
-    const MANY: usize = 64 << 10;
-    // Of all its storage, for the quickest answer.
-    if !tensor.defined() || shim::len_behind(tensor, 1) < MANY {
+    // These are in the body of a message, as a rule. Of all its storage, for the quickest answer.
+    const FEW: usize = 512;
+    if !tensor.defined() || shim::len_behind(tensor, 1) <= FEW {
         return None;
     }
     let dims = shim::dense_on_cpu(tensor)?;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::plain::Plain;
 use super::{fault, shim};
+use crate::leaf;
 use crate::{Error, Presence, Result, TensorDeserialize, TensorSerialize, TensorVisitor};
 
 /// The tensors of a model by their names: from a [`VarStore`] and back into one.
@@ -210,6 +211,7 @@ impl<'a> IntoIterator for &'a StateDict {
 
 impl Serialize for StateDict {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        leaf::announce(self);
         self.serialize_tensors(serializer)
     }
 }
