@@ -1,4 +1,4 @@
-//! A frame that arrives in pieces, in the buffer that it will be decoded from. Does no I/O itself.
+//! A frame that arrives in pieces, in the buffer that it will be decoded from.
 
 use std::io::Read;
 use std::mem;
